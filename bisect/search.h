@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The search for the commit that changed a value, as a machine that is stepped:
+ * fb_search_next() says what to measure, fb_search_record() tells what came out.
+ *
+ * The state depends on what was recorded, not on the order of recording, and asking
+ * twice gives the same answer: replaying a log gives the same search.
+ *
+ * One recorded value is one boot (the replicate; runs within a boot are averaged by the
+ * caller). Two nodes with the same built image share their values and cannot lie on
+ * different sides of the change.
+ */
+#ifndef FB_BISECT_SEARCH_H
+#define FB_BISECT_SEARCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bisect/dag.h"
+
+enum fb_scale {
+	FB_SCALE_LOG,	 /* positive values; effects are ratios, noise grows with the value */
+	FB_SCALE_LINEAR, /* any values; effects are differences in the metric's unit */
+};
+
+enum fb_direction {
+	FB_DIRECTION_DOWN = -1, /* the bad end is looked for below the good end */
+	FB_DIRECTION_ANY = 0,
+	FB_DIRECTION_UP = 1,
+};
+
+struct fb_search_params {
+	double confidence;	/* probability that a named commit must have, e.g. 0.99 */
+	double min_effect;	/* LOG: relative change, 0.02 is 2 %; LINEAR: in the metric's unit */
+	enum fb_scale scale;
+	enum fb_direction direction;
+	unsigned min_boots;	/* per end, before anything is concluded; at least 2 */
+	unsigned max_boots;	/* per commit; 0: no limit */
+	unsigned max_total;	/* boots in all; 0: no limit */
+	unsigned batch;		/* boots that can run side by side; a step asks for at most this many */
+};
+
+enum fb_search_step {
+	FB_SEARCH_MEASURE, /* boot the commit that was returned */
+	FB_SEARCH_DONE,	   /* ask fb_search_verdict() */
+};
+
+enum fb_search_why {
+	FB_SEARCH_WHY_END,  /* the ends are compared */
+	FB_SEARCH_WHY_BASE, /* a merge base must be tested */
+	FB_SEARCH_WHY_STEP, /* it splits the candidates */
+};
+
+struct fb_search_ask {
+	uint32_t node;
+	unsigned boots;
+	enum fb_search_why why;
+};
+
+enum fb_verdict_kind {
+	FB_VERDICT_OPEN,      /* not done yet */
+	FB_VERDICT_FOUND,     /* one commit */
+	FB_VERDICT_RANGE,     /* the change is in one of these; no testable commit lies between them */
+	FB_VERDICT_NONE,      /* the ends do not differ by min_effect or more */
+	FB_VERDICT_UNDECIDED, /* boots ran out; the nodes are what is left */
+	FB_VERDICT_OTHER,     /* not one step: several, up and down, merge only, wrong end */
+	FB_VERDICT_BASE_BAD,  /* a merge base is bad already: fixed on the good side, not broken here */
+	FB_VERDICT_UNTESTABLE, /* an end (or every commit) cannot be measured */
+};
+
+struct fb_verdict {
+	enum fb_verdict_kind kind;
+	const uint32_t *nodes; /* ascending; borrowed from the search until it changes */
+	size_t nr_nodes;
+	double confidence;     /* posterior mass of .nodes (or of "none", "other") */
+	double other;	       /* posterior mass of "something else" */
+	double mean_good, mean_bad;   /* in the metric's unit; geometric means for FB_SCALE_LOG */
+	double effect, effect_lo, effect_hi; /* bad against good, see min_effect; 95 % interval */
+	double sigma;	       /* boot to boot, on the scale of .effect */
+	unsigned boots;	       /* recorded so far */
+};
+
+struct fb_search;
+
+/**
+ * fb_search_new() - Begin a search.
+ * @dag: borrowed for the life of the search.
+ * @good, @nr_good: known good ends, at least one. They and their ancestors are no candidates.
+ * @bases, @nr_bases: merge bases of a good end that is no ancestor of @bad; each is tested.
+ * @bad: the bad end. Candidates are its ancestors and itself.
+ *
+ * Return: NULL when memory runs out or the arguments make no search (no candidates, bad numbers).
+ */
+struct fb_search *fb_search_new(const struct fb_dag *dag, const uint32_t *good, size_t nr_good,
+				const uint32_t *bases, size_t nr_bases, uint32_t bad,
+				const struct fb_search_params *params);
+void fb_search_free(struct fb_search *search);
+
+/** fb_search_record() - One boot of @node gave @value. Return: 0, -1 when it is not usable. */
+int fb_search_record(struct fb_search *search, uint32_t node, double value);
+
+/** fb_search_skip() - @node cannot be measured. */
+int fb_search_skip(struct fb_search *search, uint32_t node);
+
+/** fb_search_same_image() - Two nodes build the same kernel. */
+int fb_search_same_image(struct fb_search *search, uint32_t a, uint32_t b);
+
+/** fb_search_set_cost() - Building @node costs as much as @boots boots; 0 once it is built. */
+int fb_search_set_cost(struct fb_search *search, uint32_t node, double boots);
+
+/** fb_search_next() - What to do next. @ret_ask is set only for FB_SEARCH_MEASURE. */
+enum fb_search_step fb_search_next(const struct fb_search *search, struct fb_search_ask *ret_ask);
+
+/** fb_search_verdict() - What is known now; also before the end (kind FB_VERDICT_OPEN). */
+void fb_search_verdict(const struct fb_search *search, struct fb_verdict *ret);
+
+/** fb_search_posterior() - Probability that @node is the one step, given a regression. */
+double fb_search_posterior(const struct fb_search *search, uint32_t node);
+
+/** fb_search_left() - Candidates in the smallest set that holds the confidence asked for. */
+uint32_t fb_search_left(const struct fb_search *search);
+
+/** fb_search_boots_to_go() - Rough expectation of the boots still needed, for an ETA. */
+double fb_search_boots_to_go(const struct fb_search *search);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A plan: what machine, what kernel config, what cells, how sure. Read from YAML. */
+#ifndef FB_PLAN_PLAN_H
+#define FB_PLAN_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/util/error.h"
+#include "src/util/hash.h"
+#include "testcases/testcase.h"
+
+struct fb_plan {
+	char *text;	      /* as read, kept with the session */
+	char *path;	      /* where from; "(stdin)" or a name of the caller's */
+	char *machine;	      /* "deterministic" */
+	char *config_base;    /* "tinyconfig" (default with kconfig:), "defconfig" or a path */
+	char **fragments;     /* kconfig fragment paths, in order */
+	char **fixups;	      /* patch paths */
+	uint64_t memory_b;
+	uint64_t disk_b;      /* size of the device under test */
+	char *cmdline;
+	char **sysctl;	      /* "name=value" */
+	unsigned boots_min, boots_max; /* per commit */
+	unsigned max_boots;   /* in all; 0: none */
+	int64_t max_time_ns;  /* 0: none */
+	int64_t build_timeout_ns, boot_timeout_ns, silence_ns;
+	double confidence;
+	double min_effect;    /* ratio: 0.02 is 2 % */
+	struct fb_cell *cells;
+	size_t nr_cells;
+	int bisect_cell;      /* index into cells, or -1: the one that changed most surely */
+	char *bisect_metric;  /* or NULL: the headline metric that changed most surely */
+};
+
+/**
+ * fb_plan_parse() - Read a plan.
+ * @name: shown in errors as NAME:line:column and used to resolve relative paths.
+ * @kconfig_dir: where fragment names are looked up (NAME.config).
+ *
+ * Errors: FB_ERROR_INPUT, "plan.yaml:12:5: ..." with what was expected.
+ */
+int fb_plan_parse(const char *buf, size_t len, const char *name, const char *kconfig_dir,
+		  struct fb_plan **ret, struct fb_error *err);
+
+/** fb_plan_load() - The same from a file. */
+int fb_plan_load(const char *path, const char *kconfig_dir, struct fb_plan **ret,
+		 struct fb_error *err);
+void fb_plan_free(struct fb_plan *plan);
+void fb_plan_freep(struct fb_plan **plan);
+
+/**
+ * fb_plan_select() - Index of the one cell that matches "K=V,K=V".
+ *
+ * Errors: FB_ERROR_USAGE when none or several match; the text lists what there is.
+ */
+int fb_plan_select(const struct fb_plan *plan, const char *selector, int *ret,
+		   struct fb_error *err);
+
+/** fb_plan_default() - The plan used when none is given: text of a documented YAML plan. Borrowed. */
+const char *fb_plan_default(void);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Whole files: read with a limit, written so that they are never half there. */
+#include "src/util/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/util/util.h"
+
+#define COPY_MAX (1ull << 30) /* images and initramfs files are far below */
+
+int fb_file_read(const char *path, size_t max_b, struct fb_str *s, struct fb_error *err)
+{
+	FB_CLEANUP(fb_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char buf[65536];
+	size_t total = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return fb_error_set_sys(err, errno, "open '%s'", path);
+	if (!s->max || s->max < s->len + max_b)
+		s->max = s->len + max_b;
+	while ((n = read(fd, buf, sizeof(buf))) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return fb_error_set_sys(err, errno, "read '%s'", path);
+		total += (size_t)n;
+		if (total > max_b)
+			return fb_error_set(err, FB_ERROR_INPUT, "'%s' is larger than %zu bytes",
+					    path, max_b);
+		fb_str_addn(s, buf, (size_t)n);
+	}
+	return 0;
+}
+
+static int write_all(int fd, const char *data, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		data += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int sync_parent(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	FB_CLEANUP(fb_freep) char *dir = slash == path ? fb_xstrdup("/") :
+					 slash ? fb_xstrndup(path, (size_t)(slash - path)) :
+					 fb_xstrdup(".");
+	FB_CLEANUP(fb_closep) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -1 : fsync(fd);
+}
+
+/* @fill writes the contents to the descriptor; 0, or -1 with errno. */
+static int replace(const char *path, mode_t mode, int (*fill)(int fd, const void *ctx),
+		   const void *ctx, struct fb_error *err)
+{
+	FB_CLEANUP(fb_freep) char *tmp = fb_xasprintf("%s.XXXXXX", path);
+	int fd = mkostemp(tmp, O_CLOEXEC), saved;
+
+	if (fd < 0)
+		return fb_error_set_sys(err, errno, "create '%s'", tmp);
+	if (fill(fd, ctx) == 0 && fchmod(fd, mode) == 0 && fsync(fd) == 0 && close(fd) == 0) {
+		if (rename(tmp, path) == 0 && sync_parent(path) == 0)
+			return 0;
+		fd = -1;
+	}
+	saved = errno;
+	if (fd >= 0)
+		close(fd);
+	unlink(tmp);
+	return fb_error_set_sys(err, saved, "write '%s'", path);
+}
+
+struct bytes {
+	const char *data;
+	size_t len;
+};
+
+static int fill_bytes(int fd, const void *ctx)
+{
+	const struct bytes *b = ctx;
+
+	return write_all(fd, b->data, b->len);
+}
+
+int fb_file_write(const char *path, const char *data, size_t len, struct fb_error *err)
+{
+	struct bytes b = { data, len };
+
+	return replace(path, 0644, fill_bytes, &b, err);
+}
+
+static int fill_copy(int fd, const void *ctx)
+{
+	int from = *(const int *)ctx;
+	char buf[65536];
+	unsigned long long total = 0;
+	ssize_t n;
+
+	while ((n = read(from, buf, sizeof(buf))) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 || write_all(fd, buf, (size_t)n) < 0)
+			return -1;
+		total += (unsigned long long)n;
+		if (total > COPY_MAX) {
+			errno = EFBIG;
+			return -1;
+		}
+	}
+	return 0;
+}
+
+int fb_file_copy(const char *from, const char *to, struct fb_error *err)
+{
+	FB_CLEANUP(fb_closep) int fd = open(from, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return fb_error_set_sys(err, errno, "open '%s'", from);
+	return replace(to, st.st_mode & 07777, fill_copy, &fd, err);
+}
+
+int fb_mkdirs(const char *path, struct fb_error *err)
+{
+	FB_CLEANUP(fb_freep) char *p = fb_xstrdup(path);
+
+	for (char *slash = p + 1; *slash; slash++) {
+		if (*slash != '/')
+			continue;
+		*slash = '\0';
+		if (mkdir(p, 0777) < 0 && errno != EEXIST)
+			return fb_error_set_sys(err, errno, "mkdir '%s'", p);
+		*slash = '/';
+	}
+	if (mkdir(p, 0777) < 0 && errno != EEXIST)
+		return fb_error_set_sys(err, errno, "mkdir '%s'", p);
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	return remove(path);
+}
+
+int fb_remove_tree(const char *path, struct fb_error *err)
+{
+	if (nftw(path, remove_one, 32, FTW_DEPTH | FTW_PHYS) < 0 && errno != ENOENT)
+		return fb_error_set_sys(err, errno, "remove '%s'", path);
+	return 0;
+}
+
+static char *xdg(const char *var, const char *under_home)
+{
+	const char *dir = getenv(var), *home = getenv("HOME");
+
+	/* The XDG base directory specification ignores relative paths. */
+	if (dir && dir[0] == '/')
+		return fb_xasprintf("%s/firstbad", dir);
+	return fb_xasprintf("%s/%s/firstbad", home && *home ? home : "/root", under_home);
+}
+
+char *fb_dir_cache(void)
+{
+	return xdg("XDG_CACHE_HOME", ".cache");
+}
+
+char *fb_dir_data(void)
+{
+	return xdg("XDG_DATA_HOME", ".local/share");
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Whole files: read with a limit, written so that they are never half there. */
+#ifndef FB_UTIL_FILE_H
+#define FB_UTIL_FILE_H
+
+#include <stddef.h>
+
+#include "src/util/error.h"
+#include "src/util/str.h"
+
+/**
+ * fb_file_read() - Append the contents of a file to @s.
+ * @max_b: a longer file is an error, bytes.
+ */
+int fb_file_read(const char *path, size_t max_b, struct fb_str *s, struct fb_error *err);
+
+/**
+ * fb_file_write() - Write a file whole: temporary name, fsync, rename, fsync of the directory.
+ *
+ * On failure (disk full and the like) the old file, if any, is untouched and nothing is left.
+ */
+int fb_file_write(const char *path, const char *data, size_t len, struct fb_error *err);
+
+/** fb_file_copy() - Copy @from to @to with the same guarantees and the source's mode. */
+int fb_file_copy(const char *from, const char *to, struct fb_error *err);
+
+/** fb_mkdirs() - mkdir -p. */
+int fb_mkdirs(const char *path, struct fb_error *err);
+
+/** fb_remove_tree() - rm -rf, not following symbolic links. A missing @path is no error. */
+int fb_remove_tree(const char *path, struct fb_error *err);
+
+/** fb_dir_cache() - $XDG_CACHE_HOME/firstbad or ~/.cache/firstbad; owned. */
+char *fb_dir_cache(void);
+
+/** fb_dir_data() - $XDG_DATA_HOME/firstbad or ~/.local/share/firstbad; owned. */
+char *fb_dir_data(void);
+
+#endif

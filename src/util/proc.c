@@ -1,0 +1,604 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Child processes that cannot outlive firstbad. */
+#include "src/util/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "src/util/clock.h"
+#include "src/util/util.h"
+
+#define CAPTURE_MAX_DEFAULT (1u << 20)
+#define GRACE_NS	    (2 * FB_NS_PER_S) /* from SIGTERM to SIGKILL when time runs out */
+
+extern char **environ;
+
+/* What the keeper tells. One write below PIPE_BUF each, so never torn. */
+struct report {
+	enum { REPORT_STARTED, REPORT_EXEC_FAILED, REPORT_ENDED } what;
+	int pid;
+	int errnum;
+	enum fb_proc_end end;
+	int status;
+	int64_t wall_ns, cpu_ns;
+};
+
+struct fb_proc {
+	int keeper;	/* pid of the keeper; 0 once reaped */
+	int child;	/* pid of the child */
+	int lifeline;	/* write end: closing it kills everything */
+	int report_fd;	/* read end of the keeper's reports */
+	int out_fd, err_fd, in_fd;
+	const char *in;
+	char *in_data;
+	size_t capture_max;
+	struct fb_str out, err;
+};
+
+static const char *const extra_path[] = { "/usr/local/sbin", "/usr/sbin", "/sbin" };
+
+static char *find_in(const char *dir, size_t len, const char *name)
+{
+	char *path = len ? fb_xasprintf("%.*s/%s", (int)len, dir, name) : fb_xasprintf("./%s", name);
+	struct stat st;
+
+	if (access(path, X_OK) == 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+		return path;
+	free(path);
+	return NULL;
+}
+
+char *fb_proc_find(const char *name)
+{
+	const char *path = getenv("PATH");
+	char *found = NULL;
+
+	if (strchr(name, '/'))
+		return access(name, X_OK) == 0 ? fb_xstrdup(name) : NULL;
+	for (const char *p = path ? path : "/usr/bin:/bin"; p && !found;) {
+		const char *colon = strchrnul(p, ':');
+
+		found = find_in(p, (size_t)(colon - p), name);
+		p = *colon ? colon + 1 : NULL;
+	}
+	/* mkfs and friends are not on an ordinary user's PATH in Debian. */
+	for (size_t i = 0; i < FB_ARRAY_SIZE(extra_path) && !found; i++)
+		found = find_in(extra_path[i], strlen(extra_path[i]), name);
+	return found;
+}
+
+/* From here to the end of keeper() nothing may use stdio or malloc'd state of the parent. */
+
+static void write_report(int fd, const struct report *report)
+{
+	while (write(fd, report, sizeof(*report)) < 0 && errno == EINTR)
+		;
+}
+
+/* The direct children of this process, by the kernel's own list; fills at most @max. */
+static int own_children(pid_t *pids, int max)
+{
+	char path[64], buf[8192];
+	int fd, n = 0;
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	len = read(fd, buf, sizeof(buf) - 1);
+	close(fd);
+	if (len <= 0)
+		return 0;
+	buf[len] = '\0';
+	for (char *p = buf; n < max;) {
+		long pid = strtol(p, &p, 10);
+
+		if (pid <= 0)
+			break;
+		pids[n++] = (pid_t)pid;
+	}
+	return n;
+}
+
+/*
+ * Kill every descendant. A killed process's children are reparented to us, the
+ * subreaper, so killing our own children until there are none reaches all of them.
+ */
+static void kill_descendants(void)
+{
+	pid_t pids[512];
+
+	for (;;) {
+		int n = own_children(pids, (int)FB_ARRAY_SIZE(pids));
+
+		for (int i = 0; i < n; i++)
+			kill(pids[i], SIGKILL);
+		if (waitpid(-1, NULL, 0) < 0 && errno == ECHILD)
+			return;
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+	}
+}
+
+static int pidfd_of(pid_t pid)
+{
+	return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+static bool is_passed(const struct fb_proc_spec *spec, int fd)
+{
+	for (unsigned i = 0; i < spec->nr_pass_fds; i++)
+		if (spec->pass_fds[i] == fd)
+			return true;
+	return false;
+}
+
+static void child(const struct fb_proc_spec *spec, const char *path, char *const *env,
+		  const int stdio[3], int exec_fd, pid_t keeper_pid)
+{
+	sigset_t none;
+	int errnum;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != keeper_pid)
+		_exit(127);
+	for (int i = 0; i < 3; i++)
+		if (dup2(stdio[i], i) < 0)
+			goto failed;
+	for (unsigned i = 0; i < spec->nr_pass_fds; i++)
+		if (fcntl(spec->pass_fds[i], F_SETFD, 0) < 0)
+			goto failed;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	setpgid(0, 0);
+	if (spec->file_size_max) {
+		struct rlimit lim = { spec->file_size_max, spec->file_size_max };
+
+		signal(SIGXFSZ, SIG_IGN);
+		if (setrlimit(RLIMIT_FSIZE, &lim) < 0)
+			goto failed;
+	}
+	if (spec->nice) {
+		errno = 0;
+		if (nice(spec->nice) == -1 && errno)
+			goto failed;
+	}
+	if (spec->dir && chdir(spec->dir) < 0)
+		goto failed;
+	execve(path, (char *const *)spec->argv, env);
+failed:
+	errnum = errno;
+	while (write(exec_fd, &errnum, sizeof(errnum)) < 0 && errno == EINTR)
+		;
+	_exit(127);
+}
+
+/* Wait for the child to end, the lifeline to close, or the time to run out. */
+static enum fb_proc_end watch(const struct fb_proc_spec *spec, pid_t pid, int lifeline,
+			      siginfo_t *info, struct rusage *usage)
+{
+	int64_t deadline = spec->timeout_ns ? fb_clock_mono_ns() + spec->timeout_ns : 0;
+	int pidfd = pidfd_of(pid);
+	bool terminated = false;
+	enum fb_proc_end end = FB_PROC_EXITED;
+	int status;
+
+	for (;;) {
+		struct pollfd p[2] = { { lifeline, POLLIN, 0 }, { pidfd, POLLIN, 0 } };
+		int timeout = -1;
+
+		if (deadline) {
+			int64_t left = deadline - fb_clock_mono_ns();
+
+			timeout = left <= 0 ? 0 : (int)(left / FB_NS_PER_MS > 60000 ?
+							60000 : left / FB_NS_PER_MS + 1);
+		}
+		if (poll(p, 2, timeout) < 0 && errno != EINTR)
+			break;
+		if (p[0].revents)
+			return FB_PROC_LOST;
+		if (p[1].revents)
+			break;
+		if (deadline && fb_clock_mono_ns() >= deadline) {
+			end = FB_PROC_TIMED_OUT;
+			kill(terminated ? pid : -pid, terminated ? SIGKILL : SIGTERM);
+			terminated = true;
+			deadline = fb_clock_mono_ns() + GRACE_NS;
+		}
+	}
+	if (wait4(pid, &status, 0, usage) < 0)
+		return FB_PROC_LOST;
+	close(pidfd);
+	info->si_status = WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
+	if (end == FB_PROC_TIMED_OUT)
+		return end;
+	return WIFEXITED(status) ? FB_PROC_EXITED : FB_PROC_SIGNALLED;
+}
+
+static int64_t cpu_ns(const struct rusage *u)
+{
+	return ((int64_t)u->ru_utime.tv_sec + u->ru_stime.tv_sec) * FB_NS_PER_S +
+	       ((int64_t)u->ru_utime.tv_usec + u->ru_stime.tv_usec) * 1000;
+}
+
+static void keeper(const struct fb_proc_spec *spec, const char *path, char *const *env,
+		   const int stdio[3], int lifeline, int report_fd)
+{
+	struct report report = { .what = REPORT_STARTED };
+	int64_t start_ns = fb_clock_mono_ns();
+	struct rusage usage = { 0 };
+	siginfo_t info = { 0 };
+	pid_t self = getpid(), pid;
+	int exec_pipe[2];
+
+	/* A terminal's Ctrl-C reaches firstbad, which decides; the keeper must not die of it. */
+	setpgid(0, 0);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
+	signal(SIGPIPE, SIG_IGN);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	prctl(PR_SET_NAME, "firstbad-keeper");
+
+	/* Other children's lifelines and the store must not be held open from here. */
+	for (int fd = 3; fd < 1024; fd++)
+		if (fd != lifeline && fd != report_fd && fd != stdio[0] && fd != stdio[1] &&
+		    fd != stdio[2] && !is_passed(spec, fd))
+			close(fd);
+	close_range(1024, ~0u, 0);
+
+	pid = pipe2(exec_pipe, O_CLOEXEC) < 0 ? -1 : fork();
+	if (pid < 0) {
+		report.what = REPORT_EXEC_FAILED;
+		report.errnum = errno;
+		write_report(report_fd, &report);
+		_exit(1);
+	}
+	if (pid == 0)
+		child(spec, path, env, stdio, exec_pipe[1], self);
+	setpgid(pid, pid);
+	close(exec_pipe[1]);
+	/* The pipe closes by itself when exec succeeds; otherwise errno comes through it. */
+	if (read(exec_pipe[0], &report.errnum, sizeof(report.errnum)) > 0) {
+		report.what = REPORT_EXEC_FAILED;
+		write_report(report_fd, &report);
+		_exit(1);
+	}
+	close(exec_pipe[0]);
+	for (int i = 0; i < 3; i++)
+		if (stdio[i] > 2)
+			close(stdio[i]);
+	for (unsigned i = 0; i < spec->nr_pass_fds; i++)
+		close(spec->pass_fds[i]);
+	report.pid = pid;
+	write_report(report_fd, &report);
+	report.what = REPORT_ENDED;
+	report.end = watch(spec, pid, lifeline, &info, &usage);
+	report.status = info.si_status;
+	kill_descendants();
+	report.wall_ns = fb_clock_mono_ns() - start_ns;
+	report.cpu_ns = cpu_ns(&usage);
+	write_report(report_fd, &report);
+	_exit(0);
+}
+
+static char **make_env(const char *const *changes)
+{
+	char **env = NULL;
+
+	for (char **e = environ; *e; e++) {
+		size_t len = (size_t)(strchrnul(*e, '=') - *e);
+		bool changed = false;
+
+		for (const char *const *c = changes; c && *c && !changed; c++)
+			changed = !strncmp(*c, *e, len) && ((*c)[len] == '=' || !(*c)[len]);
+		if (!changed)
+			fb_strv_add(&env, *e);
+	}
+	for (const char *const *c = changes; c && *c; c++)
+		if (strchr(*c, '='))
+			fb_strv_add(&env, *c);
+	if (!env)
+		env = fb_xcalloc(1, sizeof(*env));
+	return env;
+}
+
+static int read_report(int fd, struct report *ret)
+{
+	ssize_t n;
+
+	do
+		n = read(fd, ret, sizeof(*ret));
+	while (n < 0 && errno == EINTR);
+	return n == (ssize_t)sizeof(*ret) ? 0 : -1;
+}
+
+int fb_proc_start(const struct fb_proc_spec *spec, struct fb_proc **ret, struct fb_error *err)
+{
+	FB_CLEANUP(fb_proc_freep) struct fb_proc *proc = fb_xcalloc(1, sizeof(*proc));
+	FB_CLEANUP(fb_freep) char *path = fb_proc_find(spec->argv[0]);
+	FB_CLEANUP(fb_strvp) char **env = make_env(spec->env);
+	FB_CLEANUP(fb_closep) int null_fd = -1, out_w = -1, err_w = -1, in_r = -1;
+	FB_CLEANUP(fb_closep) int life_r = -1, report_w = -1;
+	struct report report;
+	int stdio[3], p[2];
+
+	proc->lifeline = proc->report_fd = proc->out_fd = proc->err_fd = proc->in_fd = -1;
+	proc->capture_max = spec->capture_max ? spec->capture_max : CAPTURE_MAX_DEFAULT;
+	if (!path)
+		return fb_error_set(err, FB_ERROR_MISSING, "no program '%s' in PATH", spec->argv[0]);
+	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null_fd < 0)
+		return fb_error_set_sys(err, errno, "open /dev/null");
+	stdio[0] = stdio[1] = stdio[2] = null_fd;
+	if (spec->stdin_data) {
+		if (pipe2(p, O_CLOEXEC) < 0)
+			return fb_error_set_sys(err, errno, "pipe");
+		stdio[0] = in_r = p[0];
+		proc->in_fd = p[1];
+		fcntl(proc->in_fd, F_SETFL, O_NONBLOCK);
+		proc->in_data = fb_xstrdup(spec->stdin_data);
+		proc->in = proc->in_data;
+	}
+	if (spec->out_path) {
+		out_w = open(spec->out_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+		if (out_w < 0)
+			return fb_error_set_sys(err, errno, "open '%s'", spec->out_path);
+		stdio[1] = stdio[2] = out_w;
+	} else {
+		if (pipe2(p, O_CLOEXEC) < 0)
+			return fb_error_set_sys(err, errno, "pipe");
+		proc->out_fd = p[0];
+		stdio[1] = out_w = p[1];
+		if (pipe2(p, O_CLOEXEC) < 0)
+			return fb_error_set_sys(err, errno, "pipe");
+		proc->err_fd = p[0];
+		stdio[2] = err_w = p[1];
+	}
+	if (pipe2(p, O_CLOEXEC) < 0)
+		return fb_error_set_sys(err, errno, "pipe");
+	life_r = p[0];
+	proc->lifeline = p[1];
+	if (pipe2(p, O_CLOEXEC) < 0)
+		return fb_error_set_sys(err, errno, "pipe");
+	proc->report_fd = p[0];
+	report_w = p[1];
+
+	proc->keeper = fork();
+	if (proc->keeper < 0) {
+		proc->keeper = 0;
+		return fb_error_set_sys(err, errno, "fork");
+	}
+	if (proc->keeper == 0)
+		keeper(spec, path, env, stdio, life_r, report_w);
+	close(report_w);
+	report_w = -1;
+	if (read_report(proc->report_fd, &report) < 0)
+		return fb_error_set(err, FB_ERROR_INFRA, "start '%s': keeper lost", spec->argv[0]);
+	if (report.what == REPORT_EXEC_FAILED)
+		return fb_error_set_sys(err, report.errnum, "start '%s'", spec->argv[0]);
+	proc->child = report.pid;
+	*ret = FB_TAKE(proc);
+	return 0;
+}
+
+int fb_proc_fd(const struct fb_proc *proc)
+{
+	return proc->report_fd;
+}
+
+bool fb_proc_ended(struct fb_proc *proc)
+{
+	struct pollfd p = { proc->report_fd, POLLIN, 0 };
+
+	return poll(&p, 1, 0) > 0;
+}
+
+int fb_proc_pid(const struct fb_proc *proc)
+{
+	return proc->child;
+}
+
+void fb_proc_kill(struct fb_proc *proc)
+{
+	if (proc->lifeline >= 0)
+		close(proc->lifeline);
+	proc->lifeline = -1;
+}
+
+/* Keep the last capture_max bytes: the end of a log says why it ended. */
+static void keep_tail(struct fb_str *s, const char *buf, size_t len, size_t max)
+{
+	fb_str_addn(s, buf, len);
+	if (s->len > 2 * max) {
+		memmove(s->buf, s->buf + s->len - max, max + 1);
+		s->len = max;
+	}
+}
+
+static void cut_tail(struct fb_str *s, size_t max)
+{
+	if (s->len > max) {
+		memmove(s->buf, s->buf + s->len - max, max + 1);
+		s->len = max;
+		s->truncated = true;
+	}
+}
+
+/* Read what is there; closes the descriptor at its end. */
+static void drain(int *fd, struct fb_str *s, size_t max)
+{
+	char buf[16384];
+	ssize_t n = read(*fd, buf, sizeof(buf));
+
+	if (n > 0) {
+		keep_tail(s, buf, (size_t)n, max);
+	} else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
+		close(*fd);
+		*fd = -1;
+	}
+}
+
+static void feed(struct fb_proc *proc)
+{
+	ssize_t n = write(proc->in_fd, proc->in, strlen(proc->in));
+
+	if (n > 0)
+		proc->in += n;
+	if (!*proc->in || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+		close(proc->in_fd);
+		proc->in_fd = -1;
+	}
+}
+
+/* Reports may be read while output is still in the pipes: those end by themselves then. */
+int fb_proc_wait(struct fb_proc *proc, struct fb_proc_result *ret, struct fb_error *err)
+{
+	struct report report = { .what = REPORT_STARTED, .end = FB_PROC_LOST };
+	void (*old_pipe)(int) = signal(SIGPIPE, SIG_IGN);
+	bool ended = false;
+
+	while (!ended || proc->out_fd >= 0 || proc->err_fd >= 0) {
+		struct pollfd p[4] = {
+			{ ended ? -1 : proc->report_fd, POLLIN, 0 },
+			{ proc->out_fd, POLLIN, 0 },
+			{ proc->err_fd, POLLIN, 0 },
+			{ ended ? -1 : proc->in_fd, POLLOUT, 0 },
+		};
+
+		if (poll(p, 4, -1) < 0) {
+			if (errno == EINTR)
+				continue;
+			signal(SIGPIPE, old_pipe);
+			return fb_error_set_sys(err, errno, "poll");
+		}
+		if (p[1].revents)
+			drain(&proc->out_fd, &proc->out, proc->capture_max);
+		if (p[2].revents)
+			drain(&proc->err_fd, &proc->err, proc->capture_max);
+		if (p[3].revents)
+			feed(proc);
+		if (p[0].revents) {
+			ended = true;
+			if (read_report(proc->report_fd, &report) < 0)
+				report.end = FB_PROC_LOST;
+		}
+	}
+	signal(SIGPIPE, old_pipe);
+	if (report.end == FB_PROC_LOST && proc->child > 0)
+		kill(proc->child, SIGKILL);
+	if (proc->keeper > 0)
+		while (waitpid(proc->keeper, NULL, 0) < 0 && errno == EINTR)
+			;
+	proc->keeper = 0;
+	proc->child = 0;
+	cut_tail(&proc->out, proc->capture_max);
+	cut_tail(&proc->err, proc->capture_max);
+	*ret = (struct fb_proc_result){ .end = report.end,
+					.status = report.status,
+					.wall_ns = report.wall_ns,
+					.cpu_ns = report.cpu_ns,
+					.out = proc->out,
+					.err = proc->err };
+	proc->out = proc->err = (struct fb_str)FB_STR_INIT;
+	return 0;
+}
+
+void fb_proc_free(struct fb_proc *proc)
+{
+	if (!proc)
+		return;
+	if (proc->lifeline >= 0)
+		close(proc->lifeline);
+	if (proc->report_fd >= 0)
+		close(proc->report_fd);
+	if (proc->out_fd >= 0)
+		close(proc->out_fd);
+	if (proc->err_fd >= 0)
+		close(proc->err_fd);
+	if (proc->in_fd >= 0)
+		close(proc->in_fd);
+	if (proc->keeper > 0)
+		while (waitpid(proc->keeper, NULL, 0) < 0 && errno == EINTR)
+			;
+	fb_str_release(&proc->out);
+	fb_str_release(&proc->err);
+	free(proc->in_data);
+	free(proc);
+}
+
+void fb_proc_freep(struct fb_proc **proc)
+{
+	fb_proc_free(*proc);
+}
+
+void fb_proc_result_release(struct fb_proc_result *result)
+{
+	fb_str_release(&result->out);
+	fb_str_release(&result->err);
+}
+
+int fb_proc_run(const struct fb_proc_spec *spec, struct fb_proc_result *ret, struct fb_error *err)
+{
+	FB_CLEANUP(fb_proc_freep) struct fb_proc *proc = NULL;
+
+	if (fb_proc_start(spec, &proc, err) < 0)
+		return -1;
+	return fb_proc_wait(proc, ret, err);
+}
+
+/* The last line of @s that holds more than blanks, cut to what an error can show. */
+static void last_line(const struct fb_str *s, char *ret, size_t size)
+{
+	const char *text = fb_str_cstr(s), *end = text + s->len, *start;
+
+	while (end > text && (end[-1] == '\n' || end[-1] == '\r' || end[-1] == ' '))
+		end--;
+	start = end;
+	while (start > text && start[-1] != '\n')
+		start--;
+	snprintf(ret, size, "%.*s", (int)(end - start > 300 ? 300 : end - start), start);
+}
+
+int fb_proc_check(const struct fb_proc_spec *spec, const struct fb_proc_result *result,
+		  struct fb_error *err)
+{
+	char line[512];
+	const char *sep;
+
+	last_line(&result->err, line, sizeof(line));
+	sep = line[0] ? ": " : "";
+	switch (result->end) {
+	case FB_PROC_EXITED:
+		if (result->status == 0)
+			return 0;
+		return fb_error_set(err, FB_ERROR_CHILD, "'%s' exited with status %d%s%s",
+				    spec->argv[0], result->status, sep, line);
+	case FB_PROC_SIGNALLED:
+		return fb_error_set(err, FB_ERROR_CHILD, "'%s' was killed by signal %d%s%s",
+				    spec->argv[0], result->status, sep, line);
+	case FB_PROC_TIMED_OUT:
+		return fb_error_set(err, FB_ERROR_TIMEOUT, "'%s' ran out of time (%lld s)",
+				    spec->argv[0], (long long)(spec->timeout_ns / FB_NS_PER_S));
+	case FB_PROC_LOST:
+		return fb_error_set(err, FB_ERROR_INFRA, "'%s' was lost with its keeper",
+				    spec->argv[0]);
+	}
+	FB_BUG("unknown end %d", (int)result->end);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One workload a file: what to run, and how to read what it wrote.
+ *
+ * A testcase turns a cell (its parameters) into a job for the agent, and the output that
+ * came back into metrics. Nothing here runs a process; .guest is called by the agent in
+ * the guest for workloads that are our own code.
+ */
+#ifndef FB_TESTCASES_TESTCASE_H
+#define FB_TESTCASES_TESTCASE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/util/error.h"
+
+enum fb_better {
+	FB_BETTER_HIGHER,
+	FB_BETTER_LOWER,
+	FB_BETTER_NEITHER, /* a counter that explains, without a good side */
+};
+
+struct fb_metric {
+	const char *name; /* as in lkp-tests: "fio.write_iops"; a trailing '*' matches a family */
+	const char *unit;
+	enum fb_better better;
+	bool headline;	  /* may drive a bisection by default */
+};
+
+/** fb_metric_find() - The metric's entry, or NULL for a name that no testcase makes. */
+const struct fb_metric *fb_metric_find(const char *name);
+
+struct fb_param {
+	char *name, *value;
+};
+
+/* Parameters in the order of the testcase's table, defaults filled in. */
+struct fb_cell {
+	const struct fb_testcase *testcase;
+	struct fb_param *params;
+	size_t nr_params;
+};
+
+/** fb_cell_get() - The value of a parameter of the testcase's table; never NULL. */
+const char *fb_cell_get(const struct fb_cell *cell, const char *name);
+
+/**
+ * fb_cell_new() - A cell with defaults filled in and every value checked.
+ * @params: what the plan gave, without "testcase".
+ *
+ * Errors: FB_ERROR_INPUT for an unknown parameter (with the nearest known name) or a bad value.
+ * *ret_bad_param is then the index in @params, or -1.
+ */
+int fb_cell_new(const struct fb_testcase *testcase, const struct fb_param *params,
+		size_t nr_params, struct fb_cell *ret, int *ret_bad_param, struct fb_error *err);
+void fb_cell_release(struct fb_cell *cell);
+
+/** fb_cell_key() - "testcase=fio,bs=4k,fs=ext4,..." with all parameters, sorted; owned. Names the cell in the store. */
+char *fb_cell_key(const struct fb_cell *cell);
+
+/** fb_cell_label() - Short form for people: testcase and the parameters that are not defaults; owned. */
+char *fb_cell_label(const struct fb_cell *cell);
+
+struct fb_value {
+	char *metric;
+	double value; /* finite */
+};
+
+struct fb_values {
+	struct fb_value *v;
+	size_t nr, cap;
+	char **notes; /* warnings worth keeping, NULL-terminated; may be NULL */
+};
+
+/** fb_values_add() - Add a metric; a second value for one name is FB_ERROR_INPUT. */
+int fb_values_add(struct fb_values *values, const char *metric, double value, struct fb_error *err);
+double fb_values_get(const struct fb_values *values, const char *metric); /* NAN when absent */
+void fb_values_release(struct fb_values *values);
+
+struct fb_param_def {
+	const char *name;
+	const char *def;     /* default; NULL: must be given */
+	const char *choices; /* "ext4|btrfs|xfs", "@size", "@number", "@duration", "@percent", "@text" */
+	const char *help;
+};
+
+struct fb_testcase {
+	const char *name;
+	const char *summary;
+	unsigned version;	      /* raised when results stop being comparable */
+	const struct fb_param_def *params; /* ends with a NULL name */
+	const char *const *metrics;   /* names (or families) it can yield; NULL-terminated */
+
+	/**
+	 * tools() - Programs that @cell needs in the guest, mkfs included: added to the
+	 * NULL-terminated vector *@tools.
+	 */
+	void (*tools)(const struct fb_cell *cell, char ***tools);
+
+	/**
+	 * job() - The cell as a job for the agent: a new JSON object
+	 *   {"fs": {"type": "ext4", "mkfs": ["mkfs.ext4", ...], "options": "noatime"},   (or null)
+	 *    "prepare": [["argv0", ...], ...],     run before counters are read, output dropped
+	 *    "measure": ["argv0", ...],            the measured step; its stdout comes back
+	 *    "files": [{"path": "...", "text": "..."}],   written before, relative to the mount
+	 *    "timeout_s": 600, "runs": 1}
+	 * The agent adds the device to mkfs, mounts it and runs the steps in the mount point.
+	 * argv0 "@NAME" calls .guest of the testcase of that name.
+	 * Return: NULL with an error.
+	 */
+	json_t *(*job)(const struct fb_cell *cell, struct fb_error *err);
+
+	/**
+	 * parse() - Read the measured step's output. Bounded, strict: a value that cannot be
+	 * trusted is an error, never a number.
+	 */
+	int (*parse)(const struct fb_cell *cell, const char *out, size_t len,
+		     struct fb_values *ret, struct fb_error *err);
+
+	/** guest() - Our own workload, run in the guest as a child of the agent; exit status. */
+	int (*guest)(int argc, char **argv);
+
+	/** unavailable() - Why it cannot be used in this build, or NULL. May be NULL. */
+	const char *(*unavailable)(void);
+};
+
+/** fb_testcases() - All of them, NULL-terminated, in strcmp order of their names. */
+const struct fb_testcase *const *fb_testcases(void);
+
+/** fb_testcase_find() - By name, or NULL. */
+const struct fb_testcase *fb_testcase_find(const char *name);
+
+#endif
