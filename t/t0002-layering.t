@@ -49,9 +49,13 @@ calls_none()
 	test ! -s bad || { sed "s|^|$1 needs |" bad; return 1; }
 }
 
+# shellcheck disable=SC2034 # used by the code of the claims
 PRINT='(__)?v?d?f?printf(_chk)?|f?puts|f?putc|putchar|_IO_putc|perror|psignal|stdout|stderr|warn[cx]?|warnx|errx?|error|syslog'
+# shellcheck disable=SC2034
 RUN='v?fork|clone3?|exec(v|l|ve|vp|vpe|lp|le|veat)|fexecve|posix_spawnp?|system|popen|fb_proc_.*'
+# shellcheck disable=SC2034
 FILES='f?open(64)?(at)?|freopen|creat|mkstemps?|mkostemp|opendir|unlink|rename|fb_file_.*|fb_json_(load|save)|fb_mkdirs|fb_remove_tree|fb_dir_.*'
+# shellcheck disable=SC2034
 CLOCK='time|clock|clock_gettime|gettimeofday|timespec_get|fb_clock_.*'
 
 cat >pure <<\END
