@@ -45,6 +45,7 @@ int fb_end_find(const char *name);
 
 struct fb_boot_spec {
 	enum fb_machine machine;
+	unsigned cpus;	      /* 0: 1; the deterministic machine has only one */
 	char *vmlinux;	      /* image to boot: vmlinux with PVH note, or bzImage */
 	char *modules;	      /* directory with lib/modules/..., or NULL */
 	char *bundle;	      /* guest bundle made by fb_bundle_make() */
@@ -56,22 +57,23 @@ struct fb_boot_spec {
 	int64_t silence_ns;   /* no output from console or agent for this long: hang; wall */
 	char **sysctl;	      /* "vm.dirty_ratio=10", may be NULL */
 	char *dir;	      /* FB_MACHINE_COMMAND: where to run */
-	json_t *cells;	      /* array; testcases/testcase.h says how a cell is written as a job */
+	json_t *cells;	      /* array of jobs; testcases/testcase.h says how a cell is written as one */
 };
 
 struct fb_boot_run {	      /* one cell, one run */
 	unsigned cell;	      /* index into spec.cells */
 	enum fb_end end;      /* OK or TEST_FAILED */
 	char *why;	      /* for TEST_FAILED: one line */
-	char *out;	      /* the measured step's stdout, as the tool wrote it; out_len bytes + NUL */
+	char *out;	      /* the measured step's stdout, as the tool wrote it, then the lines of its
+				 $FIRSTBAD_RESULT with "firstbad: " before each; out_len bytes + NUL */
 	size_t out_len;
 	char *err;	      /* its stderr, cut to a limit, valid or not */
-	json_t *counters;     /* object: metric name (iostat.*, time.*, ...) -> real, for this run */
+	json_t *counters;     /* object: metric name (blk.*, iostat.*, time.*, vmstat.*) -> real */
 };
 
 struct fb_boot_result {
 	enum fb_end end;
-	char *why;	      /* one line: first oops line, last console line, exit reason */
+	char *why;	      /* one line: first oops line, last console line, exit reason; may be NULL */
 	struct fb_boot_run *runs; /* those that finished, also before a panic */
 	size_t nr_runs;
 	int64_t wall_ns;
