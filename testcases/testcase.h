@@ -23,7 +23,7 @@ enum fb_better {
 };
 
 struct fb_metric {
-	const char *name; /* as in lkp-tests: "fio.write_iops"; a trailing '*' matches a family */
+	const char *name; /* as in lkp-tests: "fio.write_iops"; one '*' matches a family */
 	const char *unit;
 	enum fb_better better;
 	bool headline;	  /* may drive a bisection by default */
@@ -31,6 +31,9 @@ struct fb_metric {
 
 /** fb_metric_find() - The metric's entry, or NULL for a name that no testcase makes. */
 const struct fb_metric *fb_metric_find(const char *name);
+
+/** fb_metrics() - The whole table, in strcmp order of names. */
+const struct fb_metric *fb_metrics(size_t *ret_nr);
 
 struct fb_param {
 	char *name, *value;
@@ -57,32 +60,78 @@ int fb_cell_new(const struct fb_testcase *testcase, const struct fb_param *param
 		size_t nr_params, struct fb_cell *ret, int *ret_bad_param, struct fb_error *err);
 void fb_cell_release(struct fb_cell *cell);
 
-/** fb_cell_key() - "testcase=fio,bs=4k,fs=ext4,..." with all parameters, sorted; owned. Names the cell in the store. */
+/**
+ * fb_cell_key() - "testcase=fio,bs=4k,fs=ext4,...": names the cell in the store; owned.
+ *
+ * All parameters, sorted by name, but for "timeout", which does not change what is measured.
+ * Values are in their normal form (4096 is 4k); ',' '=' '%' and bytes outside of printable
+ * ASCII in them are written as %XX.
+ */
 char *fb_cell_key(const struct fb_cell *cell);
 
 /** fb_cell_label() - Short form for people: testcase and the parameters that are not defaults; owned. */
 char *fb_cell_label(const struct fb_cell *cell);
+
+/**
+ * fb_cell_match() - Whether @cell has @value for the parameter @name ("testcase" too).
+ *
+ * The value is brought into its normal form first.
+ * Return: 1, 0, or -1 with FB_ERROR_INPUT for a parameter or value the testcase does not know.
+ */
+int fb_cell_match(const struct fb_cell *cell, const char *name, const char *value,
+		  struct fb_error *err);
+
+/**
+ * fb_cell_better() - The good direction of a metric in this cell.
+ *
+ * By the table, and for names that it does not hold (testcase "command") by the cell's
+ * parameter "better".
+ */
+enum fb_better fb_cell_better(const struct fb_cell *cell, const char *metric);
+
+/** fb_cell_yields() - True when the cell's testcase can yield @metric (counters apart). */
+bool fb_cell_yields(const struct fb_cell *cell, const char *metric);
 
 struct fb_value {
 	char *metric;
 	double value; /* finite */
 };
 
+/* A zeroed struct is empty. */
 struct fb_values {
 	struct fb_value *v;
 	size_t nr, cap;
 	char **notes; /* warnings worth keeping, NULL-terminated; may be NULL */
+	char *tool;   /* program and version that measured, "fio 3.33"; NULL: our own code */
 };
 
 /** fb_values_add() - Add a metric; a second value for one name is FB_ERROR_INPUT. */
 int fb_values_add(struct fb_values *values, const char *metric, double value, struct fb_error *err);
 double fb_values_get(const struct fb_values *values, const char *metric); /* NAN when absent */
+
+/** fb_values_note() - Keep a line; control bytes become '?', at most FB_NOTES_MAX are kept. */
+void fb_values_note(struct fb_values *values, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+#define FB_NOTES_MAX 32
+
+/**
+ * fb_values_tools_agree() - Whether values of two runs may be compared as far as .tool goes.
+ *
+ * Versions of one tool that measure alike only within a major version (fio 2 against 3:
+ * units; sysbench 0.4 against 1.0: what is held fixed) do not agree.
+ */
+bool fb_values_tools_agree(const char *tool_a, const char *tool_b);
 void fb_values_release(struct fb_values *values);
 
 struct fb_param_def {
 	const char *name;
 	const char *def;     /* default; NULL: must be given */
-	const char *choices; /* "ext4|btrfs|xfs", "@size", "@number", "@duration", "@percent", "@text" */
+	/*
+	 * "ext4|btrfs|xfs", or one of: @size (4k), @number, @number:MIN:MAX, @tasks (4, or 4t as
+	 * in lkp-tests), @files (1024, or 1024f), @duration (60s), @percent, @text, @counts (a
+	 * list in one value: 512,1024 or 512..4096, each double the one before). "@KIND?" allows "".
+	 */
+	const char *choices;
 	const char *help;
 };
 

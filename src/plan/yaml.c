@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The door to libfyaml: a small tree with a position for each node, and limits. */
+#include "src/plan/yaml.h"
+
+#include <libfyaml.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/util/util.h"
+
+struct builder {
+	const char *name;
+	struct fb_yaml *root;
+	struct fb_yaml *open[FB_YAML_DEPTH_MAX]; /* lists and maps not ended yet; borrowed */
+	int depth;
+	unsigned nr_nodes;
+	bool documents;
+};
+
+void fb_yaml_free(struct fb_yaml *node)
+{
+	if (!node)
+		return;
+	for (size_t i = 0; i < node->nr; i++)
+		fb_yaml_free(node->child[i]);
+	free(node->child);
+	free(node->text);
+	free(node);
+}
+
+void fb_yaml_freep(struct fb_yaml **node)
+{
+	fb_yaml_free(*node);
+	*node = NULL;
+}
+
+const struct fb_yaml *fb_yaml_get(const struct fb_yaml *map, const char *key)
+{
+	for (size_t i = 0; i + 1 < map->nr; i += 2)
+		if (!strcmp(map->child[i]->text, key))
+			return map->child[i + 1];
+	return NULL;
+}
+
+/* Length of the UTF-8 sequence at @p, 0 when it is none (overlong, surrogate, cut off). */
+static size_t utf8_len(const unsigned char *p, size_t left)
+{
+	static const struct {
+		unsigned char lo, hi, second_lo, second_hi;
+		unsigned char len;
+	} row[] = {
+		{ 0x00, 0x7f, 0, 0, 1 },	 { 0xc2, 0xdf, 0x80, 0xbf, 2 },
+		{ 0xe0, 0xe0, 0xa0, 0xbf, 3 },	 { 0xe1, 0xec, 0x80, 0xbf, 3 },
+		{ 0xed, 0xed, 0x80, 0x9f, 3 },	 { 0xee, 0xef, 0x80, 0xbf, 3 },
+		{ 0xf0, 0xf0, 0x90, 0xbf, 4 },	 { 0xf1, 0xf3, 0x80, 0xbf, 4 },
+		{ 0xf4, 0xf4, 0x80, 0x8f, 4 },
+	};
+
+	for (size_t i = 0; i < FB_ARRAY_SIZE(row); i++) {
+		size_t len = row[i].len;
+
+		if (*p < row[i].lo || *p > row[i].hi)
+			continue;
+		if (len > left || (len > 1 && (p[1] < row[i].second_lo || p[1] > row[i].second_hi)))
+			return 0;
+		for (size_t j = 2; j < len; j++)
+			if ((p[j] & 0xc0) != 0x80)
+				return 0;
+		return len;
+	}
+	return 0;
+}
+
+/* What no YAML library should have to see. */
+static int check_bytes(const char *buf, size_t len, const char *name, struct fb_error *err)
+{
+	int line = 1, column = 1;
+
+	if (len > FB_YAML_SIZE_MAX)
+		return fb_error_set(err, FB_ERROR_INPUT, "%s:1:1: a plan of more than %u bytes", name,
+				    FB_YAML_SIZE_MAX);
+	for (size_t i = 0; i < len;) {
+		unsigned char c = (unsigned char)buf[i];
+		size_t n = utf8_len((const unsigned char *)buf + i, len - i);
+
+		if (!n)
+			return fb_error_set(err, FB_ERROR_INPUT, "%s:%d:%d: not UTF-8", name, line,
+					    column);
+		if ((c < 0x20 && !strchr("\t\n\r", c)) || c == 0x7f || !c)
+			return fb_error_set(err, FB_ERROR_INPUT,
+					    "%s:%d:%d: a control byte (0x%02x)", name, line, column,
+					    c);
+		i += n;
+		column++;
+		if (c == '\n') {
+			line++;
+			column = 1;
+		}
+	}
+	return 0;
+}
+
+/* Put a node where the parser is; takes it over. */
+static int place(struct builder *b, struct fb_yaml *node, struct fb_error *err)
+{
+	struct fb_yaml *parent = b->depth ? b->open[b->depth - 1] : NULL;
+
+	if (!parent) {
+		if (b->root)
+			FB_BUG("two roots in a document");
+		b->root = node;
+	} else {
+		FB_GROW(parent->child, parent->nr, parent->cap);
+		parent->child[parent->nr++] = node;
+	}
+	if (++b->nr_nodes > FB_YAML_NODES_MAX)
+		return fb_error_set(err, FB_ERROR_INPUT, "%s:%d:%d: more than %d values", b->name,
+				    node->line, node->column, FB_YAML_NODES_MAX);
+	if (!parent || parent->kind != FB_YAML_MAP || parent->nr % 2 == 0)
+		return 0;
+	if (node->kind != FB_YAML_SCALAR)
+		return fb_error_set(err, FB_ERROR_INPUT, "%s:%d:%d: a key must be a word", b->name,
+				    node->line, node->column);
+	for (size_t i = 0; i + 1 < parent->nr; i += 2)
+		if (!strcmp(parent->child[i]->text, node->text))
+			return fb_error_set(err, FB_ERROR_INPUT,
+					    "%s:%d:%d: key '%.64s' is already in line %d", b->name,
+					    node->line, node->column, node->text,
+					    parent->child[i]->line);
+	return 0;
+}
+
+static struct fb_yaml *new_node(enum fb_yaml_kind kind, const struct fy_mark *mark)
+{
+	struct fb_yaml *node = fb_xcalloc(1, sizeof(*node));
+
+	node->kind = kind;
+	/* libfyaml counts from 0, and gives no mark for a value that is not there. */
+	node->line = mark ? mark->line + 1 : 1;
+	node->column = mark ? mark->column + 1 : 1;
+	return node;
+}
+
+static int refuse_marked(struct builder *b, const struct fy_mark *mark, const struct fy_token *anchor,
+			 const struct fy_token *tag, struct fb_error *err)
+{
+	if (!anchor && !tag)
+		return 0;
+	return fb_error_set(err, FB_ERROR_INPUT, "%s:%d:%d: %s are not used in plans", b->name,
+			    mark ? mark->line + 1 : 1, mark ? mark->column + 1 : 1,
+			    anchor ? "anchors ('&name')" : "tags ('!name')");
+}
+
+static int scalar(struct builder *b, struct fy_event *ev, struct fb_error *err)
+{
+	const struct fy_mark *mark = fy_event_start_mark(ev);
+	struct fb_yaml *node;
+	const char *text;
+	size_t len = 0;
+
+	if (refuse_marked(b, mark, ev->scalar.anchor, ev->scalar.tag, err) < 0)
+		return -1;
+	node = new_node(FB_YAML_SCALAR, mark);
+	text = ev->scalar.value ? fy_token_get_text(ev->scalar.value, &len) : NULL;
+	node->text = fb_xstrndup(text ? text : "", text ? len : 0);
+	if (place(b, node, err) < 0)
+		return -1;
+	/* "\0" in double quotes would cut the text short behind the checks' back. */
+	if (strlen(node->text) != len)
+		return fb_error_set(err, FB_ERROR_INPUT, "%s:%d:%d: a NUL", b->name, node->line,
+				    node->column);
+	return 0;
+}
+
+static int start(struct builder *b, struct fy_event *ev, enum fb_yaml_kind kind,
+		 struct fb_error *err)
+{
+	const struct fy_mark *mark = fy_event_start_mark(ev);
+	bool map = kind == FB_YAML_MAP;
+	struct fb_yaml *node;
+
+	if (refuse_marked(b, mark, map ? ev->mapping_start.anchor : ev->sequence_start.anchor,
+			  map ? ev->mapping_start.tag : ev->sequence_start.tag, err) < 0)
+		return -1;
+	node = new_node(kind, mark);
+	if (place(b, node, err) < 0)
+		return -1;
+	if (b->depth == FB_YAML_DEPTH_MAX)
+		return fb_error_set(err, FB_ERROR_INPUT, "%s:%d:%d: nested deeper than %d", b->name,
+				    node->line, node->column, FB_YAML_DEPTH_MAX);
+	b->open[b->depth++] = node;
+	return 0;
+}
+
+static int event(struct builder *b, struct fy_event *ev, struct fb_error *err)
+{
+	const struct fy_mark *mark;
+
+	switch (ev->type) {
+	case FYET_DOCUMENT_START:
+		if (b->documents) {
+			mark = fy_event_start_mark(ev);
+			return fb_error_set(err, FB_ERROR_INPUT,
+					    "%s:%d:%d: a second document; a plan is one", b->name,
+					    mark ? mark->line + 1 : 1, mark ? mark->column + 1 : 1);
+		}
+		b->documents = true;
+		return 0;
+	case FYET_ALIAS:
+		mark = fy_event_start_mark(ev);
+		return fb_error_set(err, FB_ERROR_INPUT,
+				    "%s:%d:%d: aliases ('*name') are not used in plans", b->name,
+				    mark ? mark->line + 1 : 1, mark ? mark->column + 1 : 1);
+	case FYET_SCALAR:
+		return scalar(b, ev, err);
+	case FYET_SEQUENCE_START:
+		return start(b, ev, FB_YAML_LIST, err);
+	case FYET_MAPPING_START:
+		return start(b, ev, FB_YAML_MAP, err);
+	case FYET_SEQUENCE_END:
+	case FYET_MAPPING_END:
+		if (!b->depth)
+			FB_BUG("an end without a start");
+		b->depth--;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int library_error(struct fy_parser *parser, const char *name, struct fb_error *err)
+{
+	struct fy_diag *diag = fy_parser_get_diag(parser);
+	struct fy_diag_error *first;
+	void *iter = NULL;
+	int rc;
+
+	first = diag ? fy_diag_errors_iterate(diag, &iter) : NULL;
+	if (first)
+		rc = fb_error_set(err, FB_ERROR_INPUT, "%s:%d:%d: %s", name, first->line,
+				  first->column, first->msg);
+	else
+		rc = fb_error_set(err, FB_ERROR_INPUT, "%s:1:1: not YAML", name);
+	fy_diag_unref(diag);
+	return rc;
+}
+
+static int run(struct builder *b, struct fy_parser *parser, struct fb_error *err)
+{
+	for (;;) {
+		struct fy_event *ev = fy_parser_parse(parser);
+		enum fy_event_type type;
+		int rc;
+
+		if (!ev)
+			return library_error(parser, b->name, err);
+		type = ev->type;
+		rc = event(b, ev, err);
+		fy_parser_event_free(parser, ev);
+		if (rc < 0)
+			return -1;
+		if (type == FYET_STREAM_END)
+			return 0;
+	}
+}
+
+int fb_yaml_parse(const char *buf, size_t len, const char *name, struct fb_yaml **ret,
+		  struct fb_error *err)
+{
+	static const struct fy_parse_cfg cfg = { .flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG };
+	struct builder b = { .name = name };
+	struct fy_parser *parser;
+	int rc;
+
+	if (check_bytes(buf, len, name, err) < 0)
+		return -1;
+	/* libfyaml takes a length of 0 for "up to the NUL". */
+	if (!len)
+		return fb_error_set(err, FB_ERROR_INPUT, "%s:1:1: empty", name);
+	parser = fy_parser_create(&cfg);
+	if (!parser || fy_parser_set_string(parser, buf, len) < 0)
+		FB_BUG("libfyaml gives no parser");
+	rc = run(&b, parser, err);
+	fy_parser_destroy(parser);
+	if (rc == 0 && !b.root)
+		rc = fb_error_set(err, FB_ERROR_INPUT, "%s:1:1: empty", name);
+	if (rc < 0) {
+		fb_yaml_free(b.root);
+		return -1;
+	}
+	*ret = b.root;
+	return 0;
+}

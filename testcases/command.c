@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* command: the user's own program or script, which says its values itself. */
+#include "testcases/command.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/util/util.h"
+#include "testcases/fs.h"
+#include "testcases/lines.h"
+#include "testcases/list.h"
+
+#define WORDS_MAX  256
+#define MARK	   "firstbad:"
+#define OUTPUT_MAX (64u << 20) /* a build log can be long; only marked lines are looked at */
+
+static const struct fb_param_def params[] = {
+	{ "command", NULL, "@text", "program and arguments; split as a shell does, run without one" },
+	{ "better", "higher", "higher|lower", "good direction of metrics that firstbad does not know" },
+	{ "fs", "none", "none|" FB_FS_TYPES, "file system to run on; none: wherever the agent is" },
+	FB_PARAM_MOUNT,
+	FB_PARAM_RUNS,
+	FB_PARAM_TIMEOUT,
+	{ NULL },
+};
+
+/* Whatever the command says. */
+static const char *const metrics[] = { "*", NULL };
+
+int fb_command_split(const char *text, char ***ret, struct fb_error *err)
+{
+	FB_CLEANUP(fb_strvp) char **words = NULL;
+	struct fb_str word = FB_STR_INIT;
+	bool in_word = false;
+	size_t nr = 0;
+	char quote = 0;
+
+	for (const char *p = text;; p++) {
+		if (quote ? !*p : false) {
+			fb_str_release(&word);
+			return fb_error_set(err, FB_ERROR_INPUT, "the quote %c is not closed", quote);
+		}
+		if (!quote && (!*p || strchr(" \t\n", *p))) {
+			if (in_word) {
+				if (nr++ == WORDS_MAX) {
+					fb_str_release(&word);
+					return fb_error_set(err, FB_ERROR_INPUT,
+							    "more than %d words", WORDS_MAX);
+				}
+				fb_strv_add(&words, fb_str_cstr(&word));
+				fb_str_release(&word);
+				in_word = false;
+			}
+			if (!*p)
+				break;
+			continue;
+		}
+		in_word = true;
+		if (quote == *p) {
+			quote = 0;
+		} else if (quote == '\'') {
+			fb_str_addc(&word, *p);
+		} else if (*p == '\\') {
+			/* Within "..." a backslash quotes only " \ $ and `. */
+			bool quotes = p[1] && (!quote || strchr("\"\\$`", p[1]));
+
+			if (!p[1]) {
+				fb_str_release(&word);
+				return fb_error_set(err, FB_ERROR_INPUT, "ends with a backslash");
+			}
+			fb_str_addc(&word, quotes ? *++p : *p);
+		} else if (!quote && (*p == '\'' || *p == '"')) {
+			quote = *p;
+		} else if (strchr(quote ? "$`" : "|&;<>()$`*?[~", *p)) {
+			fb_str_release(&word);
+			return fb_error_set(err, FB_ERROR_INPUT,
+					    "no shell runs the command, so '%c' means nothing: quote "
+					    "it, or write sh -c '...'",
+					    *p);
+		} else {
+			fb_str_addc(&word, *p);
+		}
+	}
+	fb_str_release(&word);
+	if (!words || !*words[0])
+		return fb_error_set(err, FB_ERROR_INPUT, "needs a program to run");
+	*ret = FB_TAKE(words);
+	return 0;
+}
+
+static void tools(const struct fb_cell *cell, char ***ret)
+{
+	FB_CLEANUP(fb_strvp) char **argv = NULL;
+	struct fb_error err = FB_ERROR_INIT;
+
+	if (fb_command_split(fb_cell_get(cell, "command"), &argv, &err) < 0)
+		FB_BUG("%s", err.text); /* checked by fb_cell_new() */
+	fb_strv_add(ret, argv[0]);
+	if (strcmp(fb_cell_get(cell, "fs"), "none"))
+		fb_fs_tools(cell, ret);
+}
+
+static json_t *job(const struct fb_cell *cell, struct fb_error *err)
+{
+	FB_CLEANUP(fb_strvp) char **words = NULL;
+	json_t *ret, *argv;
+
+	if (fb_command_split(fb_cell_get(cell, "command"), &words, err) < 0) {
+		fb_error_wrap(err, "command");
+		return NULL;
+	}
+	/* "@NAME" would call a workload of ours. */
+	if (words[0][0] == '@') {
+		fb_error_set(err, FB_ERROR_INPUT, "command: a program's name cannot begin with '@'");
+		return NULL;
+	}
+	ret = fb_job_new(cell, err);
+	if (!ret)
+		return NULL;
+	argv = json_array();
+	for (char **w = words; *w; w++)
+		fb_argv_add(argv, "%s", *w);
+	json_object_set_new(ret, "measure", argv);
+	return ret;
+}
+
+/* "METRIC VALUE" of at most @len bytes. */
+static int add_value(const char *text, size_t len, struct fb_values *values, struct fb_error *err)
+{
+	FB_CLEANUP(fb_freep) char *line = NULL;
+	char *save = NULL, *metric, *number;
+	double value;
+
+	if (len > FB_LINE_MAX)
+		return fb_error_set(err, FB_ERROR_INPUT, "longer than %d bytes", FB_LINE_MAX);
+	if (memchr(text, '\0', len))
+		return fb_error_set(err, FB_ERROR_INPUT, "a NUL");
+	line = fb_xstrndup(text, len);
+	metric = strtok_r(line, " \t\r", &save);
+	number = strtok_r(NULL, " \t\r", &save);
+	if (!metric || !number || strtok_r(NULL, " \t\r", &save))
+		return fb_error_set(err, FB_ERROR_INPUT, "not '" MARK " METRIC VALUE'");
+	if (fb_parse_double(number, &value, err) < 0)
+		return -1;
+	return fb_values_add(values, metric, value, err);
+}
+
+int fb_command_parse(const char *out, size_t len, struct fb_values *ret, struct fb_error *err)
+{
+	FB_CLEANUP(fb_values_release) struct fb_values values = { 0 };
+	const char *end = out + len;
+	unsigned nr = 0;
+
+	if (len > OUTPUT_MAX)
+		return fb_error_set(err, FB_ERROR_INPUT, "output is longer than %u bytes", OUTPUT_MAX);
+	for (const char *p = out; p < end;) {
+		const char *nl = memchr(p, '\n', (size_t)(end - p));
+		size_t n = (size_t)((nl ? nl : end) - p);
+
+		nr++;
+		if (n >= strlen(MARK) && !memcmp(p, MARK, strlen(MARK))) {
+			/* Half of a number is a number. */
+			if (!nl)
+				return fb_error_set(err, FB_ERROR_INPUT,
+						    "output, line %u: no newline after it, so it "
+						    "may be cut off",
+						    nr);
+			if (add_value(p + strlen(MARK), n - strlen(MARK), &values, err) < 0)
+				return fb_error_wrap(err, "output, line %u", nr);
+		}
+		p = nl ? nl + 1 : end;
+	}
+	*ret = values;
+	values = (struct fb_values){ 0 };
+	return 0;
+}
+
+int fb_command_result(const char *text, size_t len, struct fb_str *out, struct fb_error *err)
+{
+	struct fb_lines l;
+	int rc;
+
+	if (len && text[len - 1] != '\n')
+		return fb_error_set(err, FB_ERROR_INPUT,
+				    "result file: no newline at its end, so it may be cut off");
+	if (fb_lines_start(&l, "result file", text, len, err) < 0)
+		return -1;
+	/* The output may not end with a newline, and no line of it may merge with ours. */
+	if (out->len && out->buf[out->len - 1] != '\n')
+		fb_str_addc(out, '\n');
+	while ((rc = fb_lines_next(&l, err)) > 0) {
+		if (!l.line[0] || l.line[0] == '#')
+			continue;
+		fb_str_addf(out, "%s%s\n", fb_str_has_prefix(l.line, MARK) ? "" : MARK " ", l.line);
+	}
+	if (rc == 0 && out->truncated)
+		return fb_error_set(err, FB_ERROR_INPUT, "result file: the output is too long");
+	return rc;
+}
+
+static int parse(const struct fb_cell *cell, const char *out, size_t len, struct fb_values *ret,
+		 struct fb_error *err)
+{
+	struct fb_values values = { 0 };
+
+	(void)cell;
+	if (fb_command_parse(out, len, &values, err) < 0)
+		return -1;
+	if (!values.nr)
+		return fb_error_set(err, FB_ERROR_INPUT, "no line '" MARK " METRIC VALUE' in the output");
+	*ret = values;
+	return 0;
+}
+
+const struct fb_testcase fb_testcase_command = {
+	.name = "command",
+	.summary = "a program of yours that prints 'firstbad: METRIC VALUE'",
+	.version = 1,
+	.params = params,
+	.metrics = metrics,
+	.tools = tools,
+	.job = job,
+	.parse = parse,
+};
