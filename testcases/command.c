@@ -15,9 +15,9 @@
 #define OUTPUT_MAX (64u << 20) /* a build log can be long; only marked lines are looked at */
 
 static const struct fb_param_def params[] = {
-	{ "command", NULL, "@text", "program and arguments; split as a shell does, run without one" },
-	{ "better", "higher", "higher|lower", "good direction of metrics that firstbad does not know" },
-	{ "fs", "none", "none|" FB_FS_TYPES, "file system to run on; none: wherever the agent is" },
+	{ "command", NULL, "@text", "program and arguments: split as a shell does, without one" },
+	{ "better", "higher", "higher|lower", "good direction of what firstbad does not know" },
+	{ "fs", "none", "none|" FB_FS_TYPES, "file system to run on; none: where the agent is" },
 	FB_PARAM_MOUNT,
 	FB_PARAM_RUNS,
 	FB_PARAM_TIMEOUT,
@@ -27,61 +27,64 @@ static const struct fb_param_def params[] = {
 /* Whatever the command says. */
 static const char *const metrics[] = { "*", NULL };
 
+/* One character, quoted or not, into @word; *p is left at the last one that was used. */
+static int take_char(const char **p, char *quote, struct fb_str *word, struct fb_error *err)
+{
+	const char c = **p, next = (*p)[1];
+
+	if (c == *quote) {
+		*quote = 0;
+	} else if (*quote == '\'') {
+		fb_str_addc(word, c);
+	} else if (c == '\\') {
+		if (!next)
+			return fb_error_set(err, FB_ERROR_INPUT, "ends with a backslash");
+		/* Within "..." a backslash quotes only " \ $ and `. */
+		if (*quote && !strchr("\"\\$`", next)) {
+			fb_str_addc(word, c);
+		} else {
+			fb_str_addc(word, next);
+			++*p;
+		}
+	} else if (!*quote && (c == '\'' || c == '"')) {
+		*quote = c;
+	} else if (strchr(*quote ? "$`" : "|&;<>()$`*?[~", c)) {
+		return fb_error_set(err, FB_ERROR_INPUT,
+				    "no shell runs the command, so '%c' means nothing: quote it, "
+				    "or write sh -c '...'",
+				    c);
+	} else {
+		fb_str_addc(word, c);
+	}
+	return 0;
+}
+
 int fb_command_split(const char *text, char ***ret, struct fb_error *err)
 {
 	FB_CLEANUP(fb_strvp) char **words = NULL;
-	struct fb_str word = FB_STR_INIT;
+	FB_CLEANUP(fb_str_release) struct fb_str word = FB_STR_INIT;
 	bool in_word = false;
 	size_t nr = 0;
 	char quote = 0;
 
-	for (const char *p = text;; p++) {
-		if (quote ? !*p : false) {
+	for (const char *p = text; *p; p++) {
+		if (quote || !strchr(" \t\n", *p)) {
+			if (!in_word && nr++ == WORDS_MAX)
+				return fb_error_set(err, FB_ERROR_INPUT, "more than %d words",
+						    WORDS_MAX);
+			in_word = true;
+			if (take_char(&p, &quote, &word, err) < 0)
+				return -1;
+		} else if (in_word) {
+			fb_strv_add(&words, fb_str_cstr(&word));
 			fb_str_release(&word);
-			return fb_error_set(err, FB_ERROR_INPUT, "the quote %c is not closed", quote);
-		}
-		if (!quote && (!*p || strchr(" \t\n", *p))) {
-			if (in_word) {
-				if (nr++ == WORDS_MAX) {
-					fb_str_release(&word);
-					return fb_error_set(err, FB_ERROR_INPUT,
-							    "more than %d words", WORDS_MAX);
-				}
-				fb_strv_add(&words, fb_str_cstr(&word));
-				fb_str_release(&word);
-				in_word = false;
-			}
-			if (!*p)
-				break;
-			continue;
-		}
-		in_word = true;
-		if (quote == *p) {
-			quote = 0;
-		} else if (quote == '\'') {
-			fb_str_addc(&word, *p);
-		} else if (*p == '\\') {
-			/* Within "..." a backslash quotes only " \ $ and `. */
-			bool quotes = p[1] && (!quote || strchr("\"\\$`", p[1]));
-
-			if (!p[1]) {
-				fb_str_release(&word);
-				return fb_error_set(err, FB_ERROR_INPUT, "ends with a backslash");
-			}
-			fb_str_addc(&word, quotes ? *++p : *p);
-		} else if (!quote && (*p == '\'' || *p == '"')) {
-			quote = *p;
-		} else if (strchr(quote ? "$`" : "|&;<>()$`*?[~", *p)) {
-			fb_str_release(&word);
-			return fb_error_set(err, FB_ERROR_INPUT,
-					    "no shell runs the command, so '%c' means nothing: quote "
-					    "it, or write sh -c '...'",
-					    *p);
-		} else {
-			fb_str_addc(&word, *p);
+			in_word = false;
 		}
 	}
-	fb_str_release(&word);
+	if (quote)
+		return fb_error_set(err, FB_ERROR_INPUT, "the quote %c is not closed", quote);
+	if (in_word)
+		fb_strv_add(&words, fb_str_cstr(&word));
 	if (!words || !*words[0])
 		return fb_error_set(err, FB_ERROR_INPUT, "needs a program to run");
 	*ret = FB_TAKE(words);
@@ -111,7 +114,8 @@ static json_t *job(const struct fb_cell *cell, struct fb_error *err)
 	}
 	/* "@NAME" would call a workload of ours. */
 	if (words[0][0] == '@') {
-		fb_error_set(err, FB_ERROR_INPUT, "command: a program's name cannot begin with '@'");
+		fb_error_set(err, FB_ERROR_INPUT,
+			     "command: a program's name cannot begin with '@'");
 		return NULL;
 	}
 	ret = fb_job_new(cell, err);
@@ -152,7 +156,8 @@ int fb_command_parse(const char *out, size_t len, struct fb_values *ret, struct 
 	unsigned nr = 0;
 
 	if (len > OUTPUT_MAX)
-		return fb_error_set(err, FB_ERROR_INPUT, "output is longer than %u bytes", OUTPUT_MAX);
+		return fb_error_set(err, FB_ERROR_INPUT, "output is longer than %u bytes",
+				    OUTPUT_MAX);
 	for (const char *p = out; p < end;) {
 		const char *nl = memchr(p, '\n', (size_t)(end - p));
 		size_t n = (size_t)((nl ? nl : end) - p);
@@ -207,7 +212,8 @@ static int parse(const struct fb_cell *cell, const char *out, size_t len, struct
 	if (fb_command_parse(out, len, &values, err) < 0)
 		return -1;
 	if (!values.nr)
-		return fb_error_set(err, FB_ERROR_INPUT, "no line '" MARK " METRIC VALUE' in the output");
+		return fb_error_set(err, FB_ERROR_INPUT,
+				    "no line '" MARK " METRIC VALUE' in the output");
 	*ret = values;
 	return 0;
 }

@@ -112,7 +112,8 @@ static int check(const struct fb_cell *cell, struct fb_error *err)
 	if (size > (uint64_t)1 << 46)
 		return fb_error_set(err, FB_ERROR_INPUT, "size: larger than 64t");
 	if (runtime_s(cell) && number_of(cell, "number_ios"))
-		return fb_error_set(err, FB_ERROR_INPUT, "number_ios and runtime: only one of them");
+		return fb_error_set(err, FB_ERROR_INPUT,
+				    "number_ios and runtime: only one of them");
 	/* fio would run, warn, and measure a depth of 1 under this cell's name. */
 	if (number_of(cell, "iodepth") > 1 && !is_async(engine))
 		return fb_error_set(err, FB_ERROR_INPUT,
@@ -374,7 +375,8 @@ static int clean(struct cleaner *c, struct fb_error *err)
 		case '[':
 			if (c->depth == DEPTH_MAX)
 				return fb_error_set(err, FB_ERROR_INPUT,
-						    "fio output is nested deeper than %d", DEPTH_MAX);
+						    "fio output is nested deeper than %d",
+						    DEPTH_MAX);
 			c->object[c->depth++] = ch == '{' ? ++c->nr_objects : 0;
 			c->expect_key = ch == '{';
 			break;
@@ -442,8 +444,8 @@ static int need(const json_t *obj, const char *key, double *ret, struct fb_error
 {
 	if (number(obj, key, ret, err) < 0)
 		return -1;
-	return isnan(*ret) ? fb_error_set(err, FB_ERROR_INPUT, "fio gives no number for '%s'", key) :
-			     0;
+	return isnan(*ret) ? fb_error_set(err, FB_ERROR_INPUT, "fio gives no number for '%s'", key)
+			   : 0;
 }
 
 /* One latency object, "clat_ns" of fio 3 or "clat" (microseconds) of fio 2. */
@@ -572,10 +574,12 @@ static int put_direction(struct fb_values *values, const char *dir, const struct
 	    put(values, dir, "bw_MBps", sum->bw_mib, err) < 0 ||
 	    put(values, dir, "clat_mean_ns", sum->clat_ns / sum->clat_n, err) < 0)
 		return -1;
-	if (sum->slat_ns > 0 && put(values, dir, "slat_mean_ns", sum->slat_ns / sum->clat_n, err) < 0)
+	if (sum->slat_ns > 0 &&
+	    put(values, dir, "slat_mean_ns", sum->slat_ns / sum->clat_n, err) < 0)
 		return -1;
 	if (sum->jobs > 1) {
-		fb_values_note(values, "percentiles of %u separate jobs cannot be combined: left out",
+		fb_values_note(values,
+			       "percentiles of %u separate jobs cannot be combined: left out",
 			       sum->jobs);
 		return 0;
 	}
@@ -654,8 +658,9 @@ static int read_jobs(const struct fb_cell *cell, const json_t *jobs, struct fb_v
 		if (need(job, "error", &error, err) < 0)
 			return -1;
 		if (error != 0)
-			return fb_error_set(err, FB_ERROR_INPUT, "a job of fio failed: error %.0f (%s)",
-					    error, error < 4096 ? strerror((int)error) : "?");
+			return fb_error_set(err, FB_ERROR_INPUT,
+					    "a job of fio failed: error %.0f (%s)", error,
+					    error < 4096 ? strerror((int)error) : "?");
 		if (member(job, "groupid", &group, err) < 0)
 			return -1;
 		/* Groups may run one after another: their rates do not add up. */
@@ -673,7 +678,8 @@ static int read_jobs(const struct fb_cell *cell, const json_t *jobs, struct fb_v
 	if ((!r.jobs && strstr(rw, "read")) || (!w.jobs && strstr(rw, "write")) ||
 	    ((!r.jobs || !w.jobs) && fb_str_has_suffix(rw, "rw")))
 		return fb_error_set(err, FB_ERROR_INPUT, "fio did not do '%s'", rw);
-	if (check_work(cell, r.ios + w.ios, err) < 0 || put_direction(values, "read", &r, err) < 0 ||
+	if (check_work(cell, r.ios + w.ios, err) < 0 ||
+	    put_direction(values, "read", &r, err) < 0 ||
 	    put_direction(values, "write", &w, err) < 0)
 		return -1;
 	if (!isnan(r.ios + w.ios) && fb_values_add(values, "fio.workload", r.ios + w.ios, err) < 0)
@@ -702,7 +708,8 @@ static int parse(const struct fb_cell *cell, const char *out, size_t len, struct
 	if (clean(&c, err) < 0)
 		return -1;
 	root = fb_json_parse(fb_str_cstr(&c.json), c.json.len, "fio output",
-			     JSON_DECODE_INT_AS_REAL, err); /* fio 2: "min" : 18446744073709551615 */
+			     JSON_DECODE_INT_AS_REAL,
+			     err); /* fio 2: "min" : 18446744073709551615 */
 	if (!root || read_version(root, &values, err) < 0 || member(root, "jobs", &jobs, err) < 0)
 		return -1;
 	if (!json_array_size(jobs))

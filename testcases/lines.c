@@ -32,7 +32,8 @@ int fb_lines_next(struct fb_lines *l, struct fb_error *err)
 		return fb_error_set(err, FB_ERROR_INPUT, "%s output, line %u: longer than %d bytes",
 				    l->name, l->nr, FB_LINE_MAX - 1);
 	if (memchr(l->p, '\0', len))
-		return fb_error_set(err, FB_ERROR_INPUT, "%s output, line %u: a NUL", l->name, l->nr);
+		return fb_error_set(err, FB_ERROR_INPUT, "%s output, line %u: a NUL", l->name,
+				    l->nr);
 	while (len && (*l->p == ' ' || *l->p == '\t')) {
 		l->p++;
 		len--;

@@ -152,9 +152,10 @@ static int run_count(int mount_fd, bool whole, uint64_t nr, const char *data, si
 	snprintf(dir, sizeof(dir), "d%llu", (unsigned long long)nr);
 	if (mkdir(dir, 0700) < 0)
 		return fail("mkdir", dir);
-	if (create_files(dir, nr, data, size) < 0 || timed_sync(mount_fd, whole, "create", nr) < 0 ||
-	    read_files(dir, nr) < 0 || timed_sync(mount_fd, whole, "read", nr) < 0 ||
-	    unlink_files(dir, nr) < 0 || timed_sync(mount_fd, whole, "unlink", nr) < 0)
+	if (create_files(dir, nr, data, size) < 0 ||
+	    timed_sync(mount_fd, whole, "create", nr) < 0 || read_files(dir, nr) < 0 ||
+	    timed_sync(mount_fd, whole, "read", nr) < 0 || unlink_files(dir, nr) < 0 ||
+	    timed_sync(mount_fd, whole, "unlink", nr) < 0)
 		return -1;
 	return 0;
 }
@@ -237,8 +238,8 @@ static int read_line(const struct fb_lines *l, const uint64_t *counts, size_t nr
 			return 0;
 		}
 	return fb_error_set(err, FB_ERROR_INPUT,
-			    "sync-latency output, line %u: '%s %llu' is not part of the cell", l->nr,
-			    phase, (unsigned long long)count);
+			    "sync-latency output, line %u: '%s %llu' is not part of the cell",
+			    l->nr, phase, (unsigned long long)count);
 }
 
 static int put(struct fb_values *values, double ns, struct fb_error *err, const char *fmt, ...)

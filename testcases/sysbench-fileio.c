@@ -104,7 +104,8 @@ static int check(const struct fb_cell *cell, struct fb_error *err)
 		return fb_error_set(err, FB_ERROR_INPUT,
 				    "size: not a whole number of blocks for each file");
 	if (!events(cell) && !period_s(cell))
-		return fb_error_set(err, FB_ERROR_INPUT, "events and period: one of them is needed");
+		return fb_error_set(err, FB_ERROR_INPUT,
+				    "events and period: one of them is needed");
 	return 0;
 }
 
@@ -233,8 +234,9 @@ static int quantity(const char *text, const char *unit, double *field, const str
 	text += strlen(num);
 	if (v < 0 || strncmp(text, unit, strlen(unit)) ||
 	    text[strlen(unit) + strspn(text + strlen(unit), " \t")])
-		return fb_error_set(err, FB_ERROR_INPUT, "%s output, line %u: not understood: '%.80s'",
-				    l->name, l->nr, l->line);
+		return fb_error_set(err, FB_ERROR_INPUT,
+				    "%s output, line %u: not understood: '%.80s'", l->name, l->nr,
+				    l->line);
 	return set_once(field, v, l, err);
 }
 
@@ -266,10 +268,12 @@ static int operations(struct report *r, const struct fb_lines *l, struct fb_erro
 
 	if (sscanf(l->line, "Operations performed: %llu Read, %llu Write, %llu Other = %llu Total",
 		   &rd, &wr, &other, &total) != 4 &&
-	    sscanf(l->line, "Operations performed: %llu reads, %llu writes, %llu Other = %llu Total",
-		   &rd, &wr, &other, &total) != 4)
-		return fb_error_set(err, FB_ERROR_INPUT, "%s output, line %u: not understood: '%.80s'",
-				    l->name, l->nr, l->line);
+	    sscanf(l->line,
+		   "Operations performed: %llu reads, %llu writes, %llu Other = %llu Total", &rd,
+		   &wr, &other, &total) != 4)
+		return fb_error_set(err, FB_ERROR_INPUT,
+				    "%s output, line %u: not understood: '%.80s'", l->name, l->nr,
+				    l->line);
 	if (rd > 1000000000000 || wr > 1000000000000 || other > 1000000000000 ||
 	    rd + wr + other != total)
 		return fb_error_set(err, FB_ERROR_INPUT, "%s output, line %u: the sum is wrong",
@@ -289,8 +293,9 @@ static int transferred(struct report *r, const struct fb_lines *l, struct fb_err
 
 	if (sscanf(l->line, "Read %31s Written %31s Total", rd, wr) != 2 || mib(rd, &rd_mib) < 0 ||
 	    mib(wr, &wr_mib) < 0)
-		return fb_error_set(err, FB_ERROR_INPUT, "%s output, line %u: not understood: '%.80s'",
-				    l->name, l->nr, l->line);
+		return fb_error_set(err, FB_ERROR_INPUT,
+				    "%s output, line %u: not understood: '%.80s'", l->name, l->nr,
+				    l->line);
 	return set_once(&r->read_mib, rd_mib, l, err) < 0 ||
 			       set_once(&r->written_mib, wr_mib, l, err) < 0 ?
 		       -1 :
@@ -392,6 +397,7 @@ static int check_report(const struct fb_cell *cell, const struct report *r,
 			const struct fb_values *values, struct fb_error *err)
 {
 	const char *mode = fb_cell_get(cell, "rwmode");
+	bool both = !strcmp(mode, "rndrw");
 
 	if (!values->tool)
 		return fb_error_set(err, FB_ERROR_INPUT, "no sysbench version in its output");
@@ -401,8 +407,8 @@ static int check_report(const struct fb_cell *cell, const struct report *r,
 	if (r->events < (double)events(cell))
 		return fb_error_set(err, FB_ERROR_INPUT, "sysbench did %.0f of %llu events",
 				    r->events, (unsigned long long)events(cell));
-	if ((strstr(mode, "rd") && !(r->reads_ps > 0)) ||
-	    ((strstr(mode, "wr") || strstr(mode, "rw")) && !(r->writes_ps > 0)))
+	if (((both || strstr(mode, "rd")) && !(r->reads_ps > 0)) ||
+	    ((both || strstr(mode, "wr")) && !(r->writes_ps > 0)))
 		return fb_error_set(err, FB_ERROR_INPUT, "sysbench did not do '%s'", mode);
 	return 0;
 }

@@ -92,8 +92,8 @@ static char *counts_normal(const char *value, struct fb_error *err)
 		}
 	}
 	if (!nr) {
-		fb_error_set(err, FB_ERROR_INPUT, "'%.64s' is not a list such as 512,1024 or 512..4096",
-			     value);
+		fb_error_set(err, FB_ERROR_INPUT,
+			     "'%.64s' is not a list such as 512,1024 or 512..4096", value);
 		goto bad;
 	}
 	return fb_str_take(&out);

@@ -69,7 +69,8 @@ void fb_cell_release(struct fb_cell *cell);
  */
 char *fb_cell_key(const struct fb_cell *cell);
 
-/** fb_cell_label() - Short form for people: testcase and the parameters that are not defaults; owned. */
+/** fb_cell_label() - Short form for people: testcase and the parameters that are not defaults;
+ * owned. */
 char *fb_cell_label(const struct fb_cell *cell);
 
 /**
@@ -129,7 +130,8 @@ struct fb_param_def {
 	/*
 	 * "ext4|btrfs|xfs", or one of: @size (4k), @number, @number:MIN:MAX, @tasks (4, or 4t as
 	 * in lkp-tests), @files (1024, or 1024f), @duration (60s), @percent, @text, @counts (a
-	 * list in one value: 512,1024 or 512..4096, each double the one before). "@KIND?" allows "".
+	 * list in one value: 512,1024 or 512..4096, each double the one before). "@KIND?" allows
+	 * "".
 	 */
 	const char *choices;
 	const char *help;

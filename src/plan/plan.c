@@ -168,8 +168,8 @@ static int check_keys(struct reader *r, const struct fb_yaml *map, const char *w
 }
 
 /* One value or a list of them, as the items to walk over. */
-static int items_of(struct reader *r, const struct fb_yaml *node,
-		    const struct fb_yaml *const **ret, size_t *ret_nr, const struct fb_yaml **single)
+static int items_of(struct reader *r, const struct fb_yaml *node, const struct fb_yaml *const **ret,
+		    size_t *ret_nr, const struct fb_yaml **single)
 {
 	if (node->kind == FB_YAML_MAP)
 		return at(r, node, "a value or a list of values is expected, not a map");
@@ -285,7 +285,8 @@ static int read_fragment(struct reader *r, const struct fb_yaml *node)
 		path = fb_xasprintf("%s/%s.config", r->kconfig_dir, name);
 		if (access(path, R_OK) < 0) {
 			names = fragment_names(r->kconfig_dir);
-			return at(r, node, "no kconfig fragment '%.64s'; there are: %s", name, names);
+			return at(r, node, "no kconfig fragment '%.64s'; there are: %s", name,
+				  names);
 		}
 	}
 	for (char **f = r->plan->fragments; f && *f; f++)
@@ -534,7 +535,8 @@ static int add_cell(struct reader *r, const struct fb_testcase *testcase,
 	return 0;
 }
 
-static int read_axes(struct reader *r, const struct fb_yaml *entry, struct axis *axes, size_t *ret_nr)
+static int read_axes(struct reader *r, const struct fb_yaml *entry, struct axis *axes,
+		     size_t *ret_nr)
 {
 	size_t nr = 0, product = 1;
 
@@ -545,7 +547,8 @@ static int read_axes(struct reader *r, const struct fb_yaml *entry, struct axis 
 			continue;
 		*a = (struct axis){ entry->child[i], entry->child[i + 1], 1, 0 };
 		if (a->value->kind == FB_YAML_MAP)
-			return at(r, a->value, "a value or a list of values is expected, not a map");
+			return at(r, a->value,
+				  "a value or a list of values is expected, not a map");
 		if (a->value->kind == FB_YAML_LIST) {
 			a->nr = a->value->nr;
 			if (!a->nr)
@@ -842,6 +845,7 @@ static const struct {
 /* What only the keys together can tell. */
 static int check_whole(struct reader *r)
 {
+	const struct fb_yaml *config = fb_yaml_get(r->root, "config");
 	struct fb_plan *plan = r->plan;
 	bool command = !strcmp(plan->machine, "command");
 
@@ -854,7 +858,7 @@ static int check_whole(struct reader *r)
 		return 0;
 	}
 	if (plan->config_base)
-		return at(r, fb_yaml_get(r->root, fb_yaml_get(r->root, "config") ? "config" : "kconfig"),
+		return at(r, config ? config : fb_yaml_get(r->root, "kconfig"),
 			  "machine 'command' builds no kernel");
 	plan->config_base = fb_xstrdup("tinyconfig");
 	for (size_t i = 0; i < plan->nr_cells; i++)
@@ -1000,7 +1004,8 @@ int fb_plan_select(const struct fb_plan *plan, const char *selector, int *ret, s
 		*value++ = '\0';
 		unescape(value);
 		if (narrow(plan, term, value, chosen, &e) < 0)
-			return fb_error_set(err, FB_ERROR_USAGE, "cell '%.64s': %s", selector, e.text);
+			return fb_error_set(err, FB_ERROR_USAGE, "cell '%.64s': %s", selector,
+					    e.text);
 	}
 	found = only(plan, chosen);
 	if (found < 0) {

@@ -57,7 +57,7 @@ void fb_plan_freep(struct fb_plan **plan);
 int fb_plan_select(const struct fb_plan *plan, const char *selector, int *ret,
 		   struct fb_error *err);
 
-/** fb_plan_default() - The plan used when none is given: text of a documented YAML plan. Borrowed. */
+/** fb_plan_default() - The text of the plan that is used when none is given; borrowed. */
 const char *fb_plan_default(void);
 
 #endif

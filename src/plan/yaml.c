@@ -78,8 +78,8 @@ static int check_bytes(const char *buf, size_t len, const char *name, struct fb_
 	int line = 1, column = 1;
 
 	if (len > FB_YAML_SIZE_MAX)
-		return fb_error_set(err, FB_ERROR_INPUT, "%s:1:1: a plan of more than %u bytes", name,
-				    FB_YAML_SIZE_MAX);
+		return fb_error_set(err, FB_ERROR_INPUT, "%s:1:1: a plan of more than %u bytes",
+				    name, FB_YAML_SIZE_MAX);
 	for (size_t i = 0; i < len;) {
 		unsigned char c = (unsigned char)buf[i];
 		size_t n = utf8_len((const unsigned char *)buf + i, len - i);
@@ -131,19 +131,31 @@ static int place(struct builder *b, struct fb_yaml *node, struct fb_error *err)
 	return 0;
 }
 
-static struct fb_yaml *new_node(enum fb_yaml_kind kind, const struct fy_mark *mark)
+/* A node at @mark; a value that is not there has no mark, and stands where its key is. */
+static struct fb_yaml *new_node(const struct builder *b, enum fb_yaml_kind kind,
+				const struct fy_mark *mark)
 {
+	const struct fb_yaml *parent = b->depth ? b->open[b->depth - 1] : NULL;
+	const struct fb_yaml *before = parent && parent->nr ? parent->child[parent->nr - 1] : parent;
 	struct fb_yaml *node = fb_xcalloc(1, sizeof(*node));
 
 	node->kind = kind;
-	/* libfyaml counts from 0, and gives no mark for a value that is not there. */
-	node->line = mark ? mark->line + 1 : 1;
-	node->column = mark ? mark->column + 1 : 1;
+	/* libfyaml counts from 0. */
+	node->line = mark ? mark->line + 1 : before ? before->line : 1;
+	node->column = mark ? mark->column + 1 : before ? before->column : 1;
 	return node;
 }
 
-static int refuse_marked(struct builder *b, const struct fy_mark *mark, const struct fy_token *anchor,
-			 const struct fy_token *tag, struct fb_error *err)
+static bool is_quoted(struct fy_token *value)
+{
+	enum fy_scalar_style style = value ? fy_token_scalar_style(value) : FYSS_PLAIN;
+
+	return style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED;
+}
+
+static int refuse_marked(struct builder *b, const struct fy_mark *mark,
+			 const struct fy_token *anchor, const struct fy_token *tag,
+			 struct fb_error *err)
 {
 	if (!anchor && !tag)
 		return 0;
@@ -161,7 +173,10 @@ static int scalar(struct builder *b, struct fy_event *ev, struct fb_error *err)
 
 	if (refuse_marked(b, mark, ev->scalar.anchor, ev->scalar.tag, err) < 0)
 		return -1;
-	node = new_node(FB_YAML_SCALAR, mark);
+	node = new_node(b, FB_YAML_SCALAR, mark);
+	/* The mark is behind the quote. */
+	if (mark && is_quoted(ev->scalar.value) && node->column > 1)
+		node->column--;
 	text = ev->scalar.value ? fy_token_get_text(ev->scalar.value, &len) : NULL;
 	node->text = fb_xstrndup(text ? text : "", text ? len : 0);
 	if (place(b, node, err) < 0)
@@ -183,7 +198,7 @@ static int start(struct builder *b, struct fy_event *ev, enum fb_yaml_kind kind,
 	if (refuse_marked(b, mark, map ? ev->mapping_start.anchor : ev->sequence_start.anchor,
 			  map ? ev->mapping_start.tag : ev->sequence_start.tag, err) < 0)
 		return -1;
-	node = new_node(kind, mark);
+	node = new_node(b, kind, mark);
 	if (place(b, node, err) < 0)
 		return -1;
 	if (b->depth == FB_YAML_DEPTH_MAX)
@@ -211,7 +226,7 @@ static int event(struct builder *b, struct fy_event *ev, struct fb_error *err)
 		mark = fy_event_start_mark(ev);
 		return fb_error_set(err, FB_ERROR_INPUT,
 				    "%s:%d:%d: aliases ('*name') are not used in plans", b->name,
-				    mark ? mark->line + 1 : 1, mark ? mark->column + 1 : 1);
+				    mark ? mark->line + 1 : 1, mark ? mark->column : 1);
 	case FYET_SCALAR:
 		return scalar(b, ev, err);
 	case FYET_SEQUENCE_START:
@@ -229,24 +244,21 @@ static int event(struct builder *b, struct fy_event *ev, struct fb_error *err)
 	}
 }
 
-static int library_error(struct fy_parser *parser, const char *name, struct fb_error *err)
+static int library_error(struct fy_diag *diag, const char *name, struct fb_error *err)
 {
-	struct fy_diag *diag = fy_parser_get_diag(parser);
 	struct fy_diag_error *first;
 	void *iter = NULL;
-	int rc;
 
-	first = diag ? fy_diag_errors_iterate(diag, &iter) : NULL;
-	if (first)
-		rc = fb_error_set(err, FB_ERROR_INPUT, "%s:%d:%d: %s", name, first->line,
-				  first->column, first->msg);
-	else
-		rc = fb_error_set(err, FB_ERROR_INPUT, "%s:1:1: not YAML", name);
-	fy_diag_unref(diag);
-	return rc;
+	first = fy_diag_errors_iterate(diag, &iter);
+	if (!first)
+		return fb_error_set(err, FB_ERROR_INPUT, "%s:1:1: not YAML", name);
+	return fb_error_set(err, FB_ERROR_INPUT, "%s:%d:%d: %s", name,
+			    first->line > 0 ? first->line : 1, first->column > 0 ? first->column : 1,
+			    first->msg);
 }
 
-static int run(struct builder *b, struct fy_parser *parser, struct fb_error *err)
+static int run(struct builder *b, struct fy_parser *parser, struct fy_diag *diag,
+	       struct fb_error *err)
 {
 	for (;;) {
 		struct fy_event *ev = fy_parser_parse(parser);
@@ -254,7 +266,7 @@ static int run(struct builder *b, struct fy_parser *parser, struct fb_error *err
 		int rc;
 
 		if (!ev)
-			return library_error(parser, b->name, err);
+			return library_error(diag, b->name, err);
 		type = ev->type;
 		rc = event(b, ev, err);
 		fy_parser_event_free(parser, ev);
@@ -268,7 +280,8 @@ static int run(struct builder *b, struct fy_parser *parser, struct fb_error *err
 int fb_yaml_parse(const char *buf, size_t len, const char *name, struct fb_yaml **ret,
 		  struct fb_error *err)
 {
-	static const struct fy_parse_cfg cfg = { .flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG };
+	struct fy_diag_cfg diag_cfg;
+	struct fy_parse_cfg cfg = { .flags = FYPCF_QUIET };
 	struct builder b = { .name = name };
 	struct fy_parser *parser;
 	int rc;
@@ -278,11 +291,19 @@ int fb_yaml_parse(const char *buf, size_t len, const char *name, struct fb_yaml 
 	/* libfyaml takes a length of 0 for "up to the NUL". */
 	if (!len)
 		return fb_error_set(err, FB_ERROR_INPUT, "%s:1:1: empty", name);
+	/* FYPCF_COLLECT_DIAG does not keep libfyaml 0.7 from printing; a collector does. */
+	fy_diag_cfg_default(&diag_cfg);
+	diag_cfg.fp = NULL;
+	cfg.diag = fy_diag_create(&diag_cfg);
+	if (!cfg.diag)
+		FB_BUG("libfyaml gives no diagnostics");
+	fy_diag_set_collect_errors(cfg.diag, true);
 	parser = fy_parser_create(&cfg);
 	if (!parser || fy_parser_set_string(parser, buf, len) < 0)
 		FB_BUG("libfyaml gives no parser");
-	rc = run(&b, parser, err);
+	rc = run(&b, parser, cfg.diag, err);
 	fy_parser_destroy(parser);
+	fy_diag_destroy(cfg.diag);
 	if (rc == 0 && !b.root)
 		rc = fb_error_set(err, FB_ERROR_INPUT, "%s:1:1: empty", name);
 	if (rc < 0) {

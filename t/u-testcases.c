@@ -1,0 +1,931 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Protects: cells have one name each, and a testcase's output gives the right numbers or none.
+ *
+ * The recorded outputs are t/data/testcases/NAME/WHAT.ok and WHAT.bad. Beside each stands
+ * WHAT.want: "cell K=V" lines that make the cell, then what must come out of it: "tool",
+ * "value METRIC NUMBER", "absent METRIC", "note TEXT" for .ok, "error TEXT" for .bad.
+ */
+#include "t/test.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/util/file.h"
+#include "src/util/json.h"
+#include "src/util/nearest.h"
+#include "src/util/util.h"
+#include "testcases/command.h"
+#include "testcases/testcase.h"
+
+extern const struct fb_testcase fb_testcase_template;
+
+/* A cell from "K=V" strings. */
+static int make_cell(const struct fb_testcase *t, char *const *pairs, struct fb_cell *ret,
+		     int *ret_bad, struct fb_error *err)
+{
+	size_t nr = pairs ? fb_strv_len(pairs) : 0;
+	FB_CLEANUP(fb_strvp) char **copies = NULL;
+	FB_CLEANUP(fb_freep) struct fb_param *params = fb_xcalloc(nr + 1, sizeof(*params));
+
+	for (size_t i = 0; i < nr; i++)
+		fb_strv_add(&copies, pairs[i]);
+	for (size_t i = 0; i < nr; i++) {
+		char *eq = strchr(copies[i], '=');
+
+		*eq = '\0';
+		params[i] = (struct fb_param){ copies[i], eq + 1 };
+	}
+	return fb_cell_new(t, params, nr, ret, ret_bad, err);
+}
+
+static struct fb_cell cell_of(const char *testcase, const char *text)
+{
+	FB_CLEANUP(fb_strvp) char **pairs = NULL;
+	FB_CLEANUP(fb_freep) char *copy = fb_xstrdup(text);
+	struct fb_error err = FB_ERROR_INIT;
+	struct fb_cell cell = { 0 };
+	char *save = NULL;
+	int bad;
+
+	for (char *p = strtok_r(copy, ";", &save); p; p = strtok_r(NULL, ";", &save))
+		fb_strv_add(&pairs, p);
+	if (make_cell(fb_testcase_find(testcase), pairs, &cell, &bad, &err) < 0)
+		fail_msg("cell '%s': %s", text, err.text);
+	return cell;
+}
+
+/* --- recorded outputs -------------------------------------------------------------------- */
+
+struct sample {
+	const struct fb_testcase *testcase;
+	char *path; /* without the suffix */
+	bool ok;
+};
+
+static struct fb_str read_whole(const char *path)
+{
+	struct fb_error err = FB_ERROR_INIT;
+	struct fb_str s = FB_STR_INIT;
+
+	if (fb_file_read(path, 8 << 20, &s, &err) < 0)
+		fail_msg("%s", err.text);
+	return s;
+}
+
+static bool has_note(const struct fb_values *values, const char *text)
+{
+	for (char **n = values->notes; n && *n; n++)
+		if (strstr(*n, text))
+			return true;
+	return false;
+}
+
+static void check_line(const struct sample *s, const char *line, const struct fb_values *values,
+		       const struct fb_error *err)
+{
+	char metric[256];
+	double want, got;
+
+	if (sscanf(line, "value %255s %lf", metric, &want) == 2) {
+		got = fb_values_get(values, metric);
+		if (!(fabs(got - want) <= 1e-9 * fabs(want)))
+			fail_msg("%s: %s is %.17g, not %.17g", s->path, metric, got, want);
+	} else if (sscanf(line, "absent %255s", metric) == 1) {
+		if (!isnan(fb_values_get(values, metric)))
+			fail_msg("%s: %s is there", s->path, metric);
+	} else if (fb_str_has_prefix(line, "tool ")) {
+		assert_non_null(values->tool);
+		assert_string_equal(values->tool, line + 5);
+	} else if (fb_str_has_prefix(line, "note ")) {
+		if (!has_note(values, line + 5))
+			fail_msg("%s: no note with '%s'", s->path, line + 5);
+	} else if (fb_str_has_prefix(line, "error ")) {
+		if (!strstr(err->text, line + 6))
+			fail_msg("%s: '%s' is not in '%s'", s->path, line + 6, err->text);
+	} else if (*line && *line != '#' && !fb_str_has_prefix(line, "cell ")) {
+		fail_msg("%s: not understood: '%s'", s->path, line);
+	}
+}
+
+static void check_values(const struct sample *s, const struct fb_cell *cell,
+			 const struct fb_values *values)
+{
+	assert_true(values->nr > 0);
+	for (size_t i = 0; i < values->nr; i++) {
+		assert_true(isfinite(values->v[i].value));
+		if (!fb_cell_yields(cell, values->v[i].metric))
+			fail_msg("%s: %s is not among the testcase's metrics", s->path,
+				 values->v[i].metric);
+	}
+}
+
+static void a_recorded_output_is_read_as_wanted(void **state)
+{
+	const struct sample *s = *state;
+	FB_CLEANUP(fb_freep) char *out_path = fb_xasprintf("%s.%s", s->path, s->ok ? "ok" : "bad");
+	FB_CLEANUP(fb_freep) char *want_path = fb_xasprintf("%s.want", s->path);
+	FB_CLEANUP(fb_str_release) struct fb_str out = read_whole(out_path);
+	FB_CLEANUP(fb_str_release) struct fb_str want = read_whole(want_path);
+	FB_CLEANUP(fb_strvp) char **lines = NULL, **pairs = NULL;
+	FB_CLEANUP(fb_values_release) struct fb_values values = { 0 };
+	FB_CLEANUP(fb_cell_release) struct fb_cell cell = { 0 };
+	struct fb_error err = FB_ERROR_INIT;
+	int bad, rc, wants = 0;
+	char *save = NULL;
+
+	for (char *l = strtok_r(want.buf, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
+		fb_strv_add(&lines, l);
+		if (fb_str_has_prefix(l, "cell "))
+			fb_strv_add(&pairs, l + 5);
+		else
+			wants += *l != '#';
+	}
+	assert_true(wants > 0);
+	assert_ok(make_cell(s->testcase, pairs, &cell, &bad, &err), &err);
+	rc = s->testcase->parse(&cell, fb_str_cstr(&out), out.len, &values, &err);
+	if (s->ok && rc < 0)
+		fail_msg("%s: %s", out_path, err.text);
+	if (!s->ok) {
+		assert_int_equal(rc, -1);
+		assert_int_equal(err.code, FB_ERROR_INPUT);
+		assert_int_equal(values.nr, 0);
+	} else {
+		check_values(s, &cell, &values);
+	}
+	for (char **l = lines; *l; l++)
+		check_line(s, *l, &values, &err);
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct sample *)a)->path, ((const struct sample *)b)->path);
+}
+
+static struct sample *samples;
+static size_t nr_samples;
+
+static void find_samples(void)
+{
+	size_t cap = 0;
+
+	for (const struct fb_testcase *const *t = fb_testcases(); *t; t++) {
+		FB_CLEANUP(fb_freep)
+		char *dir = fb_xasprintf("%s/t/data/testcases/%s", test_srcdir(), (*t)->name);
+		DIR *d = opendir(dir);
+		struct dirent *e;
+
+		while (d && (e = readdir(d))) {
+			bool ok = fb_str_has_suffix(e->d_name, ".ok");
+
+			if (!ok && !fb_str_has_suffix(e->d_name, ".bad"))
+				continue;
+			FB_GROW(samples, nr_samples, cap);
+			samples[nr_samples++] = (struct sample){
+				*t,
+				fb_xasprintf("%s/%.*s", dir,
+					     (int)(strrchr(e->d_name, '.') - e->d_name), e->d_name),
+				ok
+			};
+		}
+		if (d)
+			closedir(d);
+	}
+	qsort(samples, nr_samples, sizeof(*samples), by_path);
+}
+
+static void every_testcase_has_good_and_bad_samples(void **state)
+{
+	for (const struct fb_testcase *const *t = fb_testcases(); *t; t++) {
+		unsigned ok = 0, bad = 0;
+
+		for (size_t i = 0; i < nr_samples; i++) {
+			ok += samples[i].testcase == *t && samples[i].ok;
+			bad += samples[i].testcase == *t && !samples[i].ok;
+		}
+		if (!ok || !bad)
+			fail_msg("%s has %u good and %u bad samples", (*t)->name, ok, bad);
+	}
+}
+
+/* --- the tables -------------------------------------------------------------------------- */
+
+static void testcases_are_sorted_and_complete(void **state)
+{
+	const char *last = "";
+
+	for (const struct fb_testcase *const *t = fb_testcases(); *t; t++) {
+		assert_true(strcmp(last, (*t)->name) < 0);
+		last = (*t)->name;
+		for (const char *p = (*t)->name; *p; p++)
+			assert_true(islower(*p) || isdigit(*p) || *p == '-');
+		assert_ptr_equal(fb_testcase_find((*t)->name), *t);
+		assert_true((*t)->version > 0);
+		assert_non_null((*t)->summary);
+		assert_non_null((*t)->tools);
+		assert_non_null((*t)->job);
+		assert_non_null((*t)->parse);
+	}
+	assert_null(fb_testcase_find("nonesuch"));
+}
+
+static void a_testcase_is_a_file_of_its_name(void **state)
+{
+	for (const struct fb_testcase *const *t = fb_testcases(); *t; t++) {
+		FB_CLEANUP(fb_freep)
+		char *path = fb_xasprintf("%s/testcases/%s.c", test_srcdir(), (*t)->name);
+
+		assert_int_equal(access(path, R_OK), 0);
+	}
+}
+
+static void metrics_are_sorted_and_have_units(void **state)
+{
+	const struct fb_metric *m;
+	size_t nr;
+
+	m = fb_metrics(&nr);
+	for (size_t i = 0; i < nr; i++) {
+		if (i && strcmp(m[i - 1].name, m[i].name) >= 0)
+			fail_msg("%s stands before %s", m[i - 1].name, m[i].name);
+		assert_true(*m[i].unit != '\0');
+		/* What a bisection may follow must have a good side. */
+		assert_false(m[i].headline && m[i].better == FB_BETTER_NEITHER);
+		assert_false(m[i].headline && strchr(m[i].name, '*'));
+	}
+}
+
+static void metrics_of_a_testcase_are_in_the_table(void **state)
+{
+	for (const struct fb_testcase *const *t = fb_testcases(); *t; t++)
+		for (const char *const *m = (*t)->metrics; *m; m++) {
+			FB_CLEANUP(fb_freep) char *name = fb_xstrdup(*m);
+			char *star = strchr(name, '*');
+
+			if (!strcmp(name, "*"))
+				continue;
+			if (star && fb_str_has_suffix(name, "%_ns"))
+				memcpy(star, "99%_ns", sizeof("99%_ns"));
+			else if (star)
+				*star = '7';
+			if (!fb_metric_find(name))
+				fail_msg("%s of %s is not in the table", name, (*t)->name);
+		}
+}
+
+static void every_testcase_has_a_headline(void **state)
+{
+	const struct fb_metric *m;
+	size_t nr;
+
+	m = fb_metrics(&nr);
+	for (const struct fb_testcase *const *t = fb_testcases(); *t; t++) {
+		bool found = !strcmp((*t)->name, "command"); /* its metrics are the user's */
+
+		for (size_t i = 0; i < nr; i++)
+			for (const char *const *name = (*t)->metrics; *name; name++)
+				found = found || (m[i].headline && !strcmp(*name, m[i].name));
+		if (!found)
+			fail_msg("%s has none", (*t)->name);
+	}
+}
+
+struct metric_row {
+	const char *name, *found, *unit;
+	enum fb_better better;
+};
+
+static const struct metric_row metric_row[] = {
+	{ "fio.write_iops", "fio.write_iops", "IO/s", FB_BETTER_HIGHER },
+	{ "fio.write_bw_MBps", "fio.write_bw_MBps", "MiB/s", FB_BETTER_HIGHER },
+	{ "fio.write_clat_99%_ns", "fio.write_clat_99%_ns", "ns", FB_BETTER_LOWER },
+	{ "sync-latency.create_512_ms", "sync-latency.create_*_ms", "ms", FB_BETTER_LOWER },
+	{ "sync-latency.create_total_ms", "sync-latency.create_total_ms", "ms", FB_BETTER_LOWER },
+	{ "iostat.wkB/s", "iostat.wkB/s", "KiB/s", FB_BETTER_NEITHER },
+	{ "iostat.await", "iostat.await", "ms", FB_BETTER_LOWER },
+	{ "iostat.util", "iostat.util", "%", FB_BETTER_NEITHER },
+	{ "blk.flush_ios", "blk.flush_ios", "requests", FB_BETTER_NEITHER },
+	{ "blk.something_new", "blk.*", "count", FB_BETTER_NEITHER },
+	{ "time.system_time", "time.system_time", "s", FB_BETTER_LOWER },
+	{ "vmstat.system.cs", "vmstat.system.cs", "switches/s", FB_BETTER_NEITHER },
+	{ "fio.write_iop", NULL },
+	{ "sync-latency.create__ms", NULL },
+	{ "blk.", NULL },
+	{ "", NULL },
+};
+
+static void a_metric_is_found_by_name_or_family(void **state)
+{
+	for (size_t i = 0; i < FB_ARRAY_SIZE(metric_row); i++) {
+		const struct metric_row *r = &metric_row[i];
+		const struct fb_metric *m = fb_metric_find(r->name);
+
+		if (!r->found) {
+			if (m)
+				fail_msg("%s is found as %s", r->name, m->name);
+			continue;
+		}
+		if (!m)
+			fail_msg("%s is not found", r->name);
+		assert_string_equal(m->name, r->found);
+		assert_string_equal(m->unit, r->unit);
+		assert_int_equal(m->better, r->better);
+	}
+}
+
+/* The counters that the agent adds to every cell. */
+static void every_counter_of_the_agent_is_in_the_table(void **state)
+{
+	static const char *const names[] = {
+		"iostat.r/s", "iostat.w/s", "iostat.rkB/s", "iostat.wkB/s", "iostat.f/s",
+		"iostat.await", "iostat.util", "blk.read_ios", "blk.read_sectors",
+		"blk.write_ios", "blk.write_sectors", "blk.write_merges", "blk.flush_ios",
+		"time.user_time", "time.system_time", "time.elapsed_time",
+		"time.voluntary_context_switches", "time.involuntary_context_switches",
+		"vmstat.system.cs",
+	};
+
+	for (size_t i = 0; i < FB_ARRAY_SIZE(names); i++) {
+		const struct fb_metric *m = fb_metric_find(names[i]);
+
+		if (!m)
+			fail_msg("%s is not there", names[i]);
+		assert_string_equal(m->name, names[i]);
+		assert_false(m->headline);
+	}
+}
+
+/* --- cells ------------------------------------------------------------------------------- */
+
+struct key_row {
+	const char *testcase, *params, *key, *label;
+};
+
+static const struct key_row key_row[] = {
+	{ "fio", "fs=btrfs;bs=4096;size=1024k;nr_task=8t",
+	  "testcase=fio,bs=4k,direct=0,end_fsync=0,fallocate=native,fdatasync=0,fs=btrfs,fsync=0,"
+	  "iodepth=1,ioengine=psync,mount_options=,nr_task=8,number_ios=0,runs=1,runtime=0s,"
+	  "rw=randwrite,rwmixread=50%25,size=1m",
+	  "fio fs=btrfs nr_task=8 size=1m" },
+	/* The order in which they were given, and the timeout, do not matter. */
+	{ "fio", "timeout=3h;nr_task=8;size=1m;fs=btrfs",
+	  "testcase=fio,bs=4k,direct=0,end_fsync=0,fallocate=native,fdatasync=0,fs=btrfs,fsync=0,"
+	  "iodepth=1,ioengine=psync,mount_options=,nr_task=8,number_ios=0,runs=1,runtime=0s,"
+	  "rw=randwrite,rwmixread=50%25,size=1m",
+	  "fio fs=btrfs nr_task=8 size=1m timeout=3h" },
+	{ "sync-latency", "nr_files=64..256, 1000;mount_options=noatime,nobarrier",
+	  "testcase=sync-latency,fs=ext4,method=sync,mount_options=noatime%2Cnobarrier,"
+	  "nr_files=64+128+256+1000,runs=1,size=16k",
+	  "sync-latency fs=ext4 mount_options=noatime,nobarrier nr_files=64+128+256+1000" },
+	{ "sync-latency", "", "testcase=sync-latency,fs=ext4,method=sync,mount_options=,"
+	  "nr_files=512+1024,runs=1,size=16k", "sync-latency fs=ext4" },
+	{ "command", "command=./b.sh --n=3 \xc3\xa9",
+	  "testcase=command,better=higher,command=./b.sh%20--n%3D3%20%C3%A9,fs=none,"
+	  "mount_options=,runs=1",
+	  "command command=./b.sh --n=3 \xc3\xa9 fs=none" },
+	{ "sysbench-fileio", "filenum=1024f;size=64G;period=600s;nr_threads=4t",
+	  "testcase=sysbench-fileio,bs=16k,events=2000,filenum=1024,fs=ext4,fsync_all=0,"
+	  "fsync_end=1,fsync_freq=100,fsync_mode=fsync,iomode=sync,layout=write,mount_options=,"
+	  "nr_threads=4,open_flags=none,period=10m,runs=1,rwmode=rndwr,size=64g",
+	  "sysbench-fileio fs=ext4 nr_threads=4 size=64g filenum=1024 period=10m" },
+};
+
+static void a_cell_has_one_key_however_it_is_written(void **state)
+{
+	for (size_t i = 0; i < FB_ARRAY_SIZE(key_row); i++) {
+		FB_CLEANUP(fb_cell_release)
+		struct fb_cell cell = cell_of(key_row[i].testcase, key_row[i].params);
+		FB_CLEANUP(fb_freep) char *key = fb_cell_key(&cell);
+		FB_CLEANUP(fb_freep) char *label = fb_cell_label(&cell);
+
+		assert_string_equal(key, key_row[i].key);
+		assert_string_equal(label, key_row[i].label);
+	}
+}
+
+struct bad_cell_row {
+	const char *testcase, *params, *error;
+	int bad;
+};
+
+static const struct bad_cell_row bad_cell_row[] = {
+	/* T14: an unknown parameter is an error, never one default job. */
+	{ "fio", "rw=read;nr_tasks=4",
+	  "testcase 'fio' has no parameter 'nr_tasks'; did you mean 'nr_task'?", 1 },
+	{ "fio", "colour=red", "testcase 'fio' has no parameter 'colour', only fs, ", 0 },
+	{ "fio", "rw=randwirte", "rw: 'randwirte' is not one of read|write|randread|randwrite|rw|"
+	  "randrw; did you mean 'randwrite'?", 0 },
+	{ "fio", "fs=ntfs", "fs: 'ntfs' is not one of btrfs|", 0 },
+	{ "fio", "bs=4q", "bs: '4q' is not a size", 0 },
+	{ "fio", "bs=", "bs: needs a value", 0 },
+	{ "fio", "bs=100", "bs: not from 512 to 1g", -1 },
+	{ "fio", "bs=1m;size=4k", "size: smaller than bs", -1 },
+	{ "fio", "size=128t", "size: larger than 64t", -1 },
+	{ "fio", "nr_task=0", "nr_task: '0' is not a number from 1 to 4096", 0 },
+	{ "fio", "nr_task=4x", "nr_task: '4x' is not a number", 0 },
+	{ "fio", "fsync=-1", "fsync: '-1' is not a number", 0 },
+	{ "fio", "rwmixread=101%", "rwmixread: '101%' is not a percentage", 0 },
+	{ "fio", "runtime=5x", "runtime: '5x' is not a duration", 0 },
+	{ "fio", "runtime=5s;number_ios=7", "number_ios and runtime: only one of them", -1 },
+	{ "fio", "rw=read;rw=write", "'rw' is given twice", 1 },
+	/* T1's harmless note would hide that the cell is not what its name says. */
+	{ "fio", "iodepth=32", "iodepth: ioengine 'psync' has no more than one", -1 },
+	{ "fio", "runs=0", "runs: '0' is not a number from 1 to 1000", 0 },
+	{ "fio", "timeout=0s", "timeout: must be longer than nothing", -1 },
+	{ "fio", "mount_options=a\nb", "mount_options: control bytes", 0 },
+	{ "fio", "mount_options=\xff", "mount_options: not UTF-8", 0 },
+	{ "sysbench-fileio", "events=0", "events and period: one of them is needed", -1 },
+	{ "sysbench-fileio", "size=1m;filenum=128f", "size: less than one block", -1 },
+	{ "sysbench-fileio", "size=1000000", "size: not a whole number of blocks", -1 },
+	{ "sync-latency", "nr_files=none", "nr_files: 'none' is not a number", 0 },
+	{ "sync-latency", "nr_files=,", "nr_files: ',' is not a list", 0 },
+	{ "sync-latency", "nr_files=1024,512", "nr_files: '1024,512' is not a rising list", 0 },
+	{ "sync-latency", "nr_files=1..", "nr_files: '' is not a number", 0 },
+	{ "sync-latency", "nr_files=99999999", "nr_files: '99999999' is not a number from 1", 0 },
+	{ "sync-latency", "size=2m", "size: not from 1 to 1m", -1 },
+	{ "command", "better=lower", "testcase 'command' needs 'command'", -1 },
+	{ "command", "command=make | tee log", "command: no shell runs the command, so '|'", -1 },
+	{ "command", "command=@fio settle", "command: a program's name cannot begin with '@'", -1 },
+};
+
+static void a_wrong_parameter_is_refused_with_its_place(void **state)
+{
+	for (size_t i = 0; i < FB_ARRAY_SIZE(bad_cell_row); i++) {
+		const struct bad_cell_row *r = &bad_cell_row[i];
+		FB_CLEANUP(fb_freep) char *copy = fb_xstrdup(r->params);
+		FB_CLEANUP(fb_strvp) char **pairs = NULL;
+		struct fb_error err = FB_ERROR_INIT;
+		struct fb_cell cell;
+		char *save = NULL;
+		int bad = 77;
+
+		for (char *p = strtok_r(copy, ";", &save); p; p = strtok_r(NULL, ";", &save))
+			fb_strv_add(&pairs, p);
+		if (make_cell(fb_testcase_find(r->testcase), pairs, &cell, &bad, &err) == 0)
+			fail_msg("'%s' is accepted", r->params);
+		assert_error(&err, FB_ERROR_INPUT, r->error);
+		if (bad != r->bad)
+			fail_msg("'%s': place %d, not %d", r->params, bad, r->bad);
+	}
+}
+
+static void a_cell_matches_values_in_any_spelling(void **state)
+{
+	FB_CLEANUP(fb_cell_release) struct fb_cell cell = cell_of("fio", "fs=xfs;bs=65536");
+	struct fb_error err = FB_ERROR_INIT;
+
+	assert_int_equal(fb_cell_match(&cell, "testcase", "fio", &err), 1);
+	assert_int_equal(fb_cell_match(&cell, "testcase", "command", &err), 0);
+	assert_int_equal(fb_cell_match(&cell, "bs", "64K", &err), 1);
+	assert_int_equal(fb_cell_match(&cell, "bs", "65536", &err), 1);
+	assert_int_equal(fb_cell_match(&cell, "bs", "4k", &err), 0);
+	assert_int_equal(fb_cell_match(&cell, "fs", "ext4", &err), 0);
+	assert_int_equal(fb_cell_match(&cell, "fs", "ext5", &err), -1);
+	assert_error(&err, FB_ERROR_INPUT, "fs: 'ext5' is not one of");
+	assert_int_equal(fb_cell_match(&cell, "files", "7", &err), -1);
+	assert_error(&err, FB_ERROR_INPUT, "no parameter 'files'");
+}
+
+static void the_direction_of_an_unknown_metric_is_the_cells(void **state)
+{
+	FB_CLEANUP(fb_cell_release) struct fb_cell lower = cell_of("command", "command=x;better=lower");
+	FB_CLEANUP(fb_cell_release) struct fb_cell higher = cell_of("command", "command=x");
+	FB_CLEANUP(fb_cell_release) struct fb_cell fio = cell_of("fio", "");
+
+	assert_int_equal(fb_cell_better(&lower, "mine"), FB_BETTER_LOWER);
+	assert_int_equal(fb_cell_better(&higher, "mine"), FB_BETTER_HIGHER);
+	assert_int_equal(fb_cell_better(&lower, "fio.write_iops"), FB_BETTER_HIGHER);
+	assert_int_equal(fb_cell_better(&fio, "fio.write_iops"), FB_BETTER_HIGHER);
+	assert_int_equal(fb_cell_better(&fio, "nonesuch"), FB_BETTER_NEITHER);
+	assert_true(fb_cell_yields(&lower, "mine"));
+	assert_true(fb_cell_yields(&fio, "fio.write_clat_99%_ns"));
+	assert_false(fb_cell_yields(&fio, "fio.write_clat_42%_ns"));
+	assert_false(fb_cell_yields(&fio, "mine"));
+}
+
+/* --- jobs -------------------------------------------------------------------------------- */
+
+/* "a b c" for ["a", "b", "c"]; owned. */
+static char *argv_text(const json_t *argv)
+{
+	struct fb_str s = FB_STR_INIT;
+	json_t *a;
+	size_t i;
+
+	json_array_foreach ((json_t *)argv, i, a)
+		fb_str_addf(&s, "%s%s", i ? " " : "", json_string_value(a));
+	return fb_str_take(&s);
+}
+
+struct job_row {
+	const char *testcase, *params;
+	const char *mkfs;	   /* NULL: no file system */
+	const char *prepare[3];	   /* parts that each step has */
+	const char *measure;	   /* a part, as all of these */
+	const char *not_measure;
+	const char *tools;
+};
+
+static const struct job_row job_row[] = {
+	{ "fio", "fs=btrfs;fsync=8;size=16m", "mkfs.btrfs -f -q -K",
+	  { "--create_only=1", "@fio settle" },
+	  "--rw=randwrite --bs=4096 --size=16777216 --numjobs=1 --group_reporting "
+	  "--ioengine=psync --iodepth=1 --direct=0 --fsync=8 --fallocate=native",
+	  "time_based", "fio mkfs.btrfs" },
+	{ "fio", "number_ios=7;bs=64k", "mkfs.ext4 -F -q -E "
+	  "lazy_itable_init=0,lazy_journal_init=0,nodiscard",
+	  { "--create_only=1", "@fio settle" }, "--number_ios=7 --io_size=458752", "--fsync",
+	  "fio mkfs.ext4" },
+	{ "fio", "runtime=2m;fs=xfs;rw=rw;rwmixread=70", "mkfs.xfs -f -q -K",
+	  { "--create_only=1", "@fio settle" }, "--rwmixread=70 --fallocate=native --time_based "
+	  "--runtime=120s", "number_ios", "fio mkfs.xfs" },
+	{ "sysbench-fileio", "fs=btrfs;nr_threads=4", "mkfs.btrfs -f -q -K",
+	  { "sysbench fileio --file-num=4 --file-total-size=67108864 --file-block-size=16384 "
+	    "prepare", "@sysbench-fileio settle" },
+	  "--threads=4 --events=2000 --time=0 --rand-seed=1 run", "extra-flags",
+	  "sysbench mkfs.btrfs" },
+	{ "sysbench-fileio", "layout=fallocate;period=5m;open_flags=direct;filenum=2f",
+	  "mkfs.ext4", { "@sysbench-fileio fallocate 2 33554432", "@sysbench-fileio settle" },
+	  "--file-extra-flags=direct --threads=1 --events=0 --time=300", "prepare",
+	  "sysbench mkfs.ext4" },
+	{ "sync-latency", "fs=f2fs;nr_files=8..32;method=syncfs", "mkfs.f2fs -f -q -t 0",
+	  { "@sync-latency settle" }, "@sync-latency run syncfs 8+16+32 16384", "fio",
+	  "mkfs.f2fs" },
+	{ "command", "command=sh -c 'a  b' \"c d\" e\\ f", NULL, { NULL }, "sh -c a  b c d e f",
+	  "'", "sh" },
+	{ "command", "command=x;fs=ext2", "mkfs.ext2 -F", { NULL }, "x", "sh", "x mkfs.ext2" },
+};
+
+static void check_job(const struct job_row *r, const json_t *job, const struct fb_cell *cell)
+{
+	const json_t *fs = json_object_get(job, "fs");
+	const json_t *prepare = json_object_get(job, "prepare");
+	FB_CLEANUP(fb_freep) char *measure = argv_text(json_object_get(job, "measure"));
+	FB_CLEANUP(fb_freep) char *mkfs = argv_text(json_object_get(fs, "mkfs"));
+	FB_CLEANUP(fb_strvp) char **tools = NULL;
+	struct fb_str all = FB_STR_INIT;
+	size_t nr = 0;
+
+	assert_contains(measure, r->measure);
+	if (strstr(measure, r->not_measure))
+		fail_msg("'%s' is in '%s'", r->not_measure, measure);
+	if (!r->mkfs)
+		assert_true(json_is_null(fs));
+	else
+		assert_contains(mkfs, r->mkfs);
+	if (r->mkfs)
+		assert_string_equal(fb_json_str(fs, "type"), fb_cell_get(cell, "fs"));
+	for (; r->prepare[nr]; nr++) {
+		FB_CLEANUP(fb_freep) char *step = argv_text(json_array_get(prepare, nr));
+
+		assert_contains(step, r->prepare[nr]);
+	}
+	assert_int_equal(json_array_size(prepare), nr);
+	assert_int_equal(json_integer_value(json_object_get(job, "timeout_s")), 600);
+	assert_int_equal(json_integer_value(json_object_get(job, "runs")), 1);
+	assert_true(json_is_array(json_object_get(job, "files")));
+	cell->testcase->tools(cell, &tools);
+	for (char **t = tools; *t; t++)
+		fb_str_addf(&all, "%s%s", all.len ? " " : "", *t);
+	assert_string_equal(fb_str_cstr(&all), r->tools);
+	fb_str_release(&all);
+}
+
+static void a_job_does_what_its_cell_says(void **state)
+{
+	for (size_t i = 0; i < FB_ARRAY_SIZE(job_row); i++) {
+		FB_CLEANUP(fb_cell_release)
+		struct fb_cell cell = cell_of(job_row[i].testcase, job_row[i].params);
+		struct fb_error err = FB_ERROR_INIT;
+		json_t *job = cell.testcase->job(&cell, &err);
+
+		if (!job)
+			fail_msg("%s", err.text);
+		check_job(&job_row[i], job, &cell);
+		json_decref(job);
+	}
+}
+
+/* --- command ----------------------------------------------------------------------------- */
+
+struct split_row {
+	const char *text;
+	const char *word[5]; /* the words, or NULL and */
+	const char *error;
+};
+
+static const struct split_row split_row[] = {
+	{ "./run", { "./run" } },
+	{ "  a\tb  c ", { "a", "b", "c" } },
+	{ "a 'b  c' \"d e\"", { "a", "b  c", "d e" } },
+	{ "a b'c'\"d\"e", { "a", "bcde" } },
+	{ "a '' \"\"", { "a", "", "" } },
+	{ "a \\  \\\\ \\'", { "a", " ", "\\", "'" } },
+	{ "a \"\\\"\\\\\\$\\n\"", { "a", "\"\\$\\n" } },
+	{ "a '\\n$x`y`'", { "a", "\\n$x`y`" } },
+	{ "a --x=1,2:3%4@5!#{}^", { "a", "--x=1,2:3%4@5!#{}^" } },
+	{ "", { NULL }, "needs a program" },
+	{ "   ", { NULL }, "needs a program" },
+	{ "''", { NULL }, "needs a program" },
+	{ "a 'b", { NULL }, "the quote ' is not closed" },
+	{ "a \"b", { NULL }, "the quote \" is not closed" },
+	{ "a \\", { NULL }, "ends with a backslash" },
+	{ "a > b", { NULL }, "so '>' means nothing" },
+	{ "a; b", { NULL }, "so ';' means nothing" },
+	{ "a && b", { NULL }, "so '&' means nothing" },
+	{ "a $HOME", { NULL }, "so '$' means nothing" },
+	{ "a \"$HOME\"", { NULL }, "so '$' means nothing" },
+	{ "a `b`", { NULL }, "so '`' means nothing" },
+	{ "a *.c", { NULL }, "so '*' means nothing" },
+	{ "~/x", { NULL }, "so '~' means nothing" },
+};
+
+static void a_command_is_split_without_a_shell(void **state)
+{
+	for (size_t i = 0; i < FB_ARRAY_SIZE(split_row); i++) {
+		const struct split_row *r = &split_row[i];
+		FB_CLEANUP(fb_strvp) char **words = NULL;
+		struct fb_error err = FB_ERROR_INIT;
+		int rc = fb_command_split(r->text, &words, &err);
+
+		if (r->error) {
+			assert_int_equal(rc, -1);
+			assert_error(&err, FB_ERROR_INPUT, r->error);
+			continue;
+		}
+		if (rc < 0)
+			fail_msg("'%s': %s", r->text, err.text);
+		for (size_t j = 0; r->word[j] || words[j]; j++) {
+			if (!r->word[j] || !words[j] || strcmp(r->word[j], words[j]))
+				fail_msg("'%s', word %zu: '%s'", r->text, j,
+					 words[j] ? words[j] : "(none)");
+		}
+	}
+}
+
+static void no_value_is_no_error_for_a_verdict_by_status(void **state)
+{
+	FB_CLEANUP(fb_values_release) struct fb_values values = { 0 };
+	struct fb_error err = FB_ERROR_INIT;
+	static const char out[] = "PASS\nops 12\n";
+
+	assert_ok(fb_command_parse(out, strlen(out), &values, &err), &err);
+	assert_int_equal(values.nr, 0);
+}
+
+static void a_result_file_adds_to_the_output(void **state)
+{
+	static const char file[] = "# mine\n\nops 12\n  firstbad: lat 3.5\n";
+	FB_CLEANUP(fb_values_release) struct fb_values values = { 0 };
+	FB_CLEANUP(fb_str_release) struct fb_str out = FB_STR_INIT;
+	struct fb_error err = FB_ERROR_INIT;
+
+	/* The output's last line has no end: it must not swallow the first value. */
+	fb_str_add(&out, "done");
+	assert_ok(fb_command_result(file, strlen(file), &out, &err), &err);
+	assert_string_equal(fb_str_cstr(&out), "done\nfirstbad: ops 12\nfirstbad: lat 3.5\n");
+	assert_ok(fb_command_parse(out.buf, out.len, &values, &err), &err);
+	assert_near(fb_values_get(&values, "ops"), 12, 0);
+	assert_near(fb_values_get(&values, "lat"), 3.5, 0);
+}
+
+static void a_torn_result_file_is_refused(void **state)
+{
+	FB_CLEANUP(fb_str_release) struct fb_str out = FB_STR_INIT;
+	struct fb_error err = FB_ERROR_INIT;
+
+	assert_int_equal(fb_command_result("ops 12", 6, &out, &err), -1);
+	assert_error(&err, FB_ERROR_INPUT, "may be cut off");
+	assert_int_equal(fb_command_result("a\0b 1\n", 6, &out, &err), -1);
+	assert_error(&err, FB_ERROR_INPUT, "a NUL");
+	assert_ok(fb_command_result("", 0, &out, &err), &err);
+}
+
+/* --- values ------------------------------------------------------------------------------ */
+
+static void values_take_each_name_once_and_only_numbers(void **state)
+{
+	FB_CLEANUP(fb_values_release) struct fb_values values = { 0 };
+	struct fb_error err = FB_ERROR_INIT;
+
+	assert_ok(fb_values_add(&values, "a.b/c%_ns", 1.5, &err), &err);
+	assert_int_equal(fb_values_add(&values, "a.b/c%_ns", 1.5, &err), -1);
+	assert_error(&err, FB_ERROR_INPUT, "a.b/c%_ns is given twice");
+	assert_int_equal(fb_values_add(&values, "x", NAN, &err), -1);
+	assert_error(&err, FB_ERROR_INPUT, "x is not a finite number");
+	assert_int_equal(fb_values_add(&values, "x", -INFINITY, &err), -1);
+	assert_error(&err, FB_ERROR_INPUT, "x is not a finite number");
+	assert_int_equal(fb_values_add(&values, "", 1, &err), -1);
+	assert_error(&err, FB_ERROR_INPUT, "'' is not a metric name");
+	assert_int_equal(fb_values_add(&values, "a b", 1, &err), -1);
+	assert_error(&err, FB_ERROR_INPUT, "'a b' is not a metric name");
+	assert_int_equal(fb_values_add(&values, "<b>", 1, &err), -1);
+	assert_error(&err, FB_ERROR_INPUT, "'<b>' is not a metric name");
+	assert_int_equal(values.nr, 1);
+	assert_true(isnan(fb_values_get(&values, "x")));
+}
+
+static void notes_are_one_line_each_and_limited(void **state)
+{
+	FB_CLEANUP(fb_values_release) struct fb_values values = { 0 };
+
+	for (int i = 0; i < 10 * FB_NOTES_MAX; i++)
+		fb_values_note(&values, "%d: a\nb\033[31m\xc3\xa9", i);
+	assert_int_equal(fb_strv_len(values.notes), FB_NOTES_MAX);
+	assert_string_equal(values.notes[0], "0: a?b?[31m??");
+}
+
+struct tool_row {
+	const char *a, *b;
+	bool agree;
+};
+
+static const struct tool_row tool_row[] = {
+	{ "fio 3.33", "fio 3.16", true },
+	{ "fio 3.33", "fio 3.36-60-gbb4a", true },
+	{ "fio 2.1.3", "fio 3.33", false },
+	{ "fio 3.33", "fio 33.3", false },
+	{ "sysbench 1.0.20", "sysbench 1.0.18", true },
+	{ "sysbench 1.0.20", "sysbench 0.4.12", false },
+	{ "sysbench 0.5", "sysbench 0.4.12", false },
+	{ "sysbench 0.4.10", "sysbench 0.4.12", true },
+	{ "sysbench 0.4.10", "sysbench 0.42", false },
+	{ "fio 1.0", "sysbench 1.0", false },
+	{ NULL, "fio 3.33", false },
+	{ NULL, NULL, true },
+};
+
+static void values_of_other_tool_versions_do_not_agree(void **state)
+{
+	for (size_t i = 0; i < FB_ARRAY_SIZE(tool_row); i++) {
+		const struct tool_row *r = &tool_row[i];
+
+		if (fb_values_tools_agree(r->a, r->b) != r->agree ||
+		    fb_values_tools_agree(r->b, r->a) != r->agree)
+			fail_msg("'%s' and '%s'", r->a ? r->a : "", r->b ? r->b : "");
+	}
+}
+
+/* Output of any size is an error or a result, quickly; memory is bounded by the limit. */
+static void huge_outputs_are_refused(void **state)
+{
+	const size_t len = 100u << 20;
+	FB_CLEANUP(fb_freep) char *out = fb_xmalloc(len);
+
+	for (const struct fb_testcase *const *t = fb_testcases(); *t; t++) {
+		FB_CLEANUP(fb_cell_release) struct fb_cell cell =
+			cell_of((*t)->name, strcmp((*t)->name, "command") ? "" : "command=x");
+		static const char fill[] = { 'x', '\n', '\0', '{', '[', '"' };
+
+		for (size_t i = 0; i < FB_ARRAY_SIZE(fill); i++) {
+			struct fb_error err = FB_ERROR_INIT;
+			struct fb_values values = { 0 };
+
+			memset(out, fill[i], len);
+			assert_int_equal((*t)->parse(&cell, out, len, &values, &err), -1);
+			assert_int_equal(err.code, FB_ERROR_INPUT);
+			fb_error_clear(&err);
+			assert_int_equal((*t)->parse(&cell, out, 4u << 20, &values, &err), -1);
+			assert_int_equal(err.code, FB_ERROR_INPUT);
+		}
+	}
+}
+
+/* Our own workload, on whatever file system the test runs: its output is what we parse. */
+static void sync_latency_runs_and_is_read(void **state)
+{
+	const struct fb_testcase *t = fb_testcase_find("sync-latency");
+	FB_CLEANUP(fb_cell_release)
+	struct fb_cell cell = cell_of("sync-latency", "nr_files=2,5;size=3;method=syncfs");
+	FB_CLEANUP(fb_values_release) struct fb_values values = { 0 };
+	FB_CLEANUP(fb_str_release) struct fb_str out = FB_STR_INIT;
+	static char arg[][8] = { "x", "run", "syncfs", "2+5", "3" };
+	char *argv[] = { arg[0], arg[1], arg[2], arg[3], arg[4], NULL };
+	char dir[] = "u-testcases.XXXXXX", back[4096];
+	struct fb_error err = FB_ERROR_INIT;
+	int saved, rc;
+
+	assert_non_null(getcwd(back, sizeof(back)));
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(chdir(dir), 0);
+	fflush(stdout);
+	saved = dup(STDOUT_FILENO);
+	assert_non_null(freopen("out", "w", stdout));
+	rc = t->guest(5, argv);
+	fflush(stdout);
+	dup2(saved, STDOUT_FILENO);
+	close(saved);
+	assert_int_equal(rc, 0);
+	assert_ok(fb_file_read("out", 1 << 20, &out, &err), &err);
+	assert_ok(t->parse(&cell, out.buf, out.len, &values, &err), &err);
+	assert_int_equal(values.nr, 3 * 3 + 1);
+	assert_int_equal(chdir(back), 0);
+	assert_ok(fb_remove_tree(dir, &err), &err);
+}
+
+static void a_guest_refuses_unknown_arguments(void **state)
+{
+	static char arg[][8] = { "x", "nothing" };
+	char *argv[] = { arg[0], arg[1], NULL };
+
+	for (const struct fb_testcase *const *t = fb_testcases(); *t; t++)
+		if ((*t)->guest)
+			assert_int_equal((*t)->guest(2, argv), 2);
+}
+
+static void the_template_is_a_working_testcase(void **state)
+{
+	const struct fb_testcase *t = &fb_testcase_template;
+	FB_CLEANUP(fb_values_release) struct fb_values values = { 0 };
+	FB_CLEANUP(fb_cell_release) struct fb_cell cell = { 0 };
+	struct fb_error err = FB_ERROR_INIT;
+	int bad;
+
+	assert_ok(fb_cell_new(t, NULL, 0, &cell, &bad, &err), &err);
+	assert_ok(t->parse(&cell, "12.5 ops/s\n", 11, &values, &err), &err);
+	assert_near(fb_values_get(&values, "template.ops_per_sec"), 12.5, 0);
+	assert_int_equal(t->parse(&cell, "12.5 ops/s\n12.5 ops/s\n", 22, &values, &err), -1);
+	assert_error(&err, FB_ERROR_INPUT, "line 2: not understood");
+	assert_int_equal(t->parse(&cell, "", 0, &values, &err), -1);
+	assert_error(&err, FB_ERROR_INPUT, "not a finite number");
+}
+
+struct nearest_row {
+	const char *typed, *want;
+};
+
+static const struct nearest_row nearest_row[] = {
+	{ "nr_tasks", "nr_task" }, { "nrtask", "nr_task" }, { "NR_TASK", "nr_task" },
+	{ "szie", "size" },	   { "sise", "size" },	    { "colour", NULL },
+	{ "x", NULL },		   { "", NULL },	    { "b", "bs" },
+};
+
+static void a_mistyped_name_has_a_nearest_known_one(void **state)
+{
+	static const char *const known[] = { "nr_task", "size", "bs", "fallocate" };
+
+	for (size_t i = 0; i < FB_ARRAY_SIZE(nearest_row); i++) {
+		struct fb_nearest n = { .name = nearest_row[i].typed };
+		const char *got;
+
+		for (size_t j = 0; j < FB_ARRAY_SIZE(known); j++)
+			fb_nearest_offer(&n, known[j]);
+		got = fb_nearest_get(&n);
+		if (strcmp(got ? got : "", nearest_row[i].want ? nearest_row[i].want : ""))
+			fail_msg("'%s' gives '%s'", nearest_row[i].typed, got ? got : "");
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest plain[] = {
+		cmocka_unit_test(every_testcase_has_good_and_bad_samples),
+		cmocka_unit_test(testcases_are_sorted_and_complete),
+		cmocka_unit_test(a_testcase_is_a_file_of_its_name),
+		cmocka_unit_test(metrics_are_sorted_and_have_units),
+		cmocka_unit_test(metrics_of_a_testcase_are_in_the_table),
+		cmocka_unit_test(every_testcase_has_a_headline),
+		cmocka_unit_test(a_metric_is_found_by_name_or_family),
+		cmocka_unit_test(every_counter_of_the_agent_is_in_the_table),
+		cmocka_unit_test(a_cell_has_one_key_however_it_is_written),
+		cmocka_unit_test(a_wrong_parameter_is_refused_with_its_place),
+		cmocka_unit_test(a_cell_matches_values_in_any_spelling),
+		cmocka_unit_test(the_direction_of_an_unknown_metric_is_the_cells),
+		cmocka_unit_test(a_job_does_what_its_cell_says),
+		cmocka_unit_test(a_command_is_split_without_a_shell),
+		cmocka_unit_test(no_value_is_no_error_for_a_verdict_by_status),
+		cmocka_unit_test(a_result_file_adds_to_the_output),
+		cmocka_unit_test(a_torn_result_file_is_refused),
+		cmocka_unit_test(values_take_each_name_once_and_only_numbers),
+		cmocka_unit_test(notes_are_one_line_each_and_limited),
+		cmocka_unit_test(values_of_other_tool_versions_do_not_agree),
+		cmocka_unit_test(huge_outputs_are_refused),
+		cmocka_unit_test(sync_latency_runs_and_is_read),
+		cmocka_unit_test(a_guest_refuses_unknown_arguments),
+		cmocka_unit_test(the_template_is_a_working_testcase),
+		cmocka_unit_test(a_mistyped_name_has_a_nearest_known_one),
+	};
+	struct CMUnitTest *all;
+	size_t nr_plain = FB_ARRAY_SIZE(plain);
+	int rc;
+
+	find_samples();
+	all = fb_xcalloc(nr_plain + nr_samples, sizeof(*all));
+	memcpy(all, plain, sizeof(plain));
+	for (size_t i = 0; i < nr_samples; i++) {
+		/* One line a sample, named after its file. */
+		const char *name = strstr(samples[i].path, "t/data/testcases/");
+
+		all[nr_plain + i] = (struct CMUnitTest){ name ? name : samples[i].path,
+							 a_recorded_output_is_read_as_wanted, NULL,
+							 NULL, &samples[i] };
+	}
+	rc = _cmocka_run_group_tests("testcases", all, nr_plain + nr_samples, NULL, NULL);
+	for (size_t i = 0; i < nr_samples; i++)
+		free(samples[i].path);
+	free(samples);
+	free(all);
+	return rc;
+}
