@@ -19,6 +19,7 @@
 #include "src/util/str.h"
 #include "src/util/util.h"
 #include "testcases/fs.h"
+#include "testcases/guest.h"
 #include "testcases/list.h"
 
 #define OUTPUT_MAX (8u << 20) /* json+ of 64 jobs without group reporting: 1.2 MB */

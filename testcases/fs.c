@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the file system testcases share: parameters, mkfs, and settling before the run. */
+/* What the file system testcases share: parameters, mkfs, and the frame of a job. */
 #include "testcases/fs.h"
 
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "src/util/str.h"
 #include "src/util/util.h"
@@ -84,19 +82,4 @@ void fb_argv_add(json_t *argv, const char *fmt, ...)
 	va_end(ap);
 	if (json_array_append_new(argv, json_string(text)) < 0)
 		FB_BUG("'%s' is not UTF-8", text); /* parameters were checked */
-}
-
-int fb_guest_settle(void)
-{
-	FB_CLEANUP(fb_closep) int fd = -1;
-
-	/* Twice: writing back may dirty metadata (btrfs: the free space cache) once more. */
-	sync();
-	sync();
-	fd = open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || write(fd, "3", 1) != 1) {
-		perror("/proc/sys/vm/drop_caches");
-		return 1;
-	}
-	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the file system testcases share: parameters, mkfs, and settling before the run. */
+/* What the file system testcases share: parameters, mkfs, and the frame of a job. */
 #ifndef FB_TESTCASES_FS_H
 #define FB_TESTCASES_FS_H
 
@@ -42,13 +42,5 @@ json_t *fb_job_new(const struct fb_cell *cell, struct fb_error *err);
 
 /** fb_argv_add() - Append a formatted string to a JSON array of arguments. */
 void fb_argv_add(json_t *argv, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-/**
- * fb_guest_settle() - Write everything back and drop the page cache; an exit status.
- *
- * Runs in the guest between preparation and measurement, so that what the preparation left
- * dirty is not paid for by the measured step.
- */
-int fb_guest_settle(void);
 
 #endif

@@ -22,6 +22,7 @@
 #include "src/util/str.h"
 #include "src/util/util.h"
 #include "testcases/fs.h"
+#include "testcases/guest.h"
 #include "testcases/lines.h"
 #include "testcases/list.h"
 
@@ -79,12 +80,6 @@ static json_t *job(const struct fb_cell *cell, struct fb_error *err)
 
 /* --- in the guest ------------------------------------------------------------------------ */
 
-static int fail(const char *what, const char *name)
-{
-	fprintf(stderr, "sync-latency: %s %s: %s\n", what, name, strerror(errno));
-	return -1;
-}
-
 static void file_name(char *buf, size_t size, const char *dir, uint64_t i)
 {
 	snprintf(buf, size, "%s/f%07llu", dir, (unsigned long long)i);
@@ -99,7 +94,7 @@ static int create_files(const char *dir, uint64_t nr, const char *data, size_t s
 		file_name(name, sizeof(name), dir, i);
 		fd = open(name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
 		if (fd < 0 || write(fd, data, size) != (ssize_t)size)
-			return fail("create", name);
+			return fb_guest_fail("sync-latency: create %s", name);
 	}
 	return 0;
 }
@@ -113,7 +108,7 @@ static int read_files(const char *dir, uint64_t nr)
 		file_name(name, sizeof(name), dir, i);
 		fd = open(name, O_RDONLY | O_CLOEXEC);
 		if (fd < 0 || read(fd, &byte, 1) != 1)
-			return fail("read", name);
+			return fb_guest_fail("sync-latency: read %s", name);
 	}
 	return 0;
 }
@@ -125,9 +120,9 @@ static int unlink_files(const char *dir, uint64_t nr)
 
 		file_name(name, sizeof(name), dir, i);
 		if (unlink(name) < 0)
-			return fail("unlink", name);
+			return fb_guest_fail("sync-latency: unlink %s", name);
 	}
-	return rmdir(dir) < 0 ? fail("rmdir", dir) : 0;
+	return rmdir(dir) < 0 ? fb_guest_fail("sync-latency: rmdir %s", dir) : 0;
 }
 
 /* Time the call and print a line of the result. */
@@ -138,11 +133,9 @@ static int timed_sync(int mount_fd, bool whole, const char *phase, uint64_t nr)
 	if (whole)
 		sync();
 	else if (syncfs(mount_fd) < 0)
-		return fail("syncfs", ".");
-	printf("%s %llu %lld\n", phase, (unsigned long long)nr,
-	       (long long)(fb_clock_mono_ns() - start_ns));
-	/* Not kept in a buffer: what a phase took is known even if the next one hangs. */
-	return fflush(stdout) ? fail("write", "stdout") : 0;
+		return fb_guest_fail("sync-latency: syncfs");
+	return fb_guest_say("%s %llu %lld", phase, (unsigned long long)nr,
+			    (long long)(fb_clock_mono_ns() - start_ns));
 }
 
 static int run_count(int mount_fd, bool whole, uint64_t nr, const char *data, size_t size)
@@ -151,7 +144,7 @@ static int run_count(int mount_fd, bool whole, uint64_t nr, const char *data, si
 
 	snprintf(dir, sizeof(dir), "d%llu", (unsigned long long)nr);
 	if (mkdir(dir, 0700) < 0)
-		return fail("mkdir", dir);
+		return fb_guest_fail("sync-latency: mkdir %s", dir);
 	if (create_files(dir, nr, data, size) < 0 ||
 	    timed_sync(mount_fd, whole, "create", nr) < 0 || read_files(dir, nr) < 0 ||
 	    timed_sync(mount_fd, whole, "read", nr) < 0 || unlink_files(dir, nr) < 0 ||
@@ -171,14 +164,16 @@ static int run(const char *method, const char *counts, const char *size_text)
 	char *save = NULL;
 
 	if (fb_parse_u64(size_text, 1, FILE_SIZE_MAX, &size, &err) < 0) {
-		fprintf(stderr, "sync-latency: %s\n", err.text);
+		errno = 0;
+		fb_guest_fail("sync-latency: %s", err.text);
 		return 2;
 	}
 	data = fb_xmalloc(size);
 	memset(data, 'x', size);
 	for (char *n = strtok_r(list, "+", &save); n; n = strtok_r(NULL, "+", &save)) {
 		if (fb_parse_u64(n, 1, 1u << 20, &nr, &err) < 0) {
-			fprintf(stderr, "sync-latency: %s\n", err.text);
+			errno = 0;
+			fb_guest_fail("sync-latency: %s", err.text);
 			return 2;
 		}
 		if (run_count(mount_fd, whole, nr, data, size) < 0)

@@ -19,6 +19,7 @@
 #include "src/util/str.h"
 #include "src/util/util.h"
 #include "testcases/fs.h"
+#include "testcases/guest.h"
 #include "testcases/lines.h"
 #include "testcases/list.h"
 
@@ -172,7 +173,8 @@ static int make_files(const char *nr_text, const char *size_text)
 
 	if (fb_parse_u64(nr_text, 1, 1u << 20, &nr, &err) < 0 ||
 	    fb_parse_u64(size_text, 1, INT64_MAX, &size_b, &err) < 0) {
-		fprintf(stderr, "%s\n", err.text);
+		errno = 0;
+		fb_guest_fail("sysbench-fileio: %s", err.text);
 		return 2;
 	}
 	for (uint64_t i = 0; i < nr; i++) {
@@ -182,7 +184,7 @@ static int make_files(const char *nr_text, const char *size_text)
 		snprintf(name, sizeof(name), "test_file.%llu", (unsigned long long)i);
 		fd = open(name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
 		if (fd < 0 || fallocate(fd, 0, 0, (off_t)size_b) < 0) {
-			perror(name);
+			fb_guest_fail("sysbench-fileio: %s", name);
 			return 1;
 		}
 	}
