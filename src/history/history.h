@@ -42,12 +42,18 @@ const char *fb_history_workdir(const struct fb_history *history);
 int fb_history_resolve(struct fb_history *history, const char *rev, struct fb_oid *ret,
 		       struct fb_error *err);
 
+/*
+ * Text from commits is data of strangers. Here it is one line of valid UTF-8 without control
+ * characters or marks that reorder text (they are '?'), at most FB_TEXT_MAX bytes long.
+ */
+#define FB_TEXT_MAX 1000
+
 struct fb_commit {
 	struct fb_oid oid, tree;
-	char *subject;		/* first paragraph in one line, valid UTF-8, no control characters */
+	char *subject;		/* first paragraph */
 	char *author_name, *author_email;
 	int64_t author_s, commit_s; /* Unix seconds */
-	unsigned nr_parents;
+	unsigned nr_parents;	/* 0 where a shallow clone ends */
 };
 
 /** fb_history_commit() - Facts about a commit; release with fb_commit_release(). */

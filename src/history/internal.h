@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Inside of src/history only. */
+#ifndef FB_HISTORY_INTERNAL_H
+#define FB_HISTORY_INTERNAL_H
+
+#include <git2.h>
+#include <stdint.h>
+
+#include "src/history/history.h"
+
+struct fb_history {
+	git_repository *repo;
+	git_odb *odb;
+	char *gitdir;  /* the common one, without a trailing slash */
+	char *workdir;
+};
+
+/**
+ * fb_git_error() - Put libgit2's last error behind our own words; git_error_last() may be NULL.
+ *
+ * Return: -1 with FB_ERROR_GIT.
+ */
+int fb_git_error(struct fb_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* A commit object in pieces, which point into its text. */
+struct fb_raw_commit {
+	git_oid tree;
+	const char *parents; /* nr_parents times FB_RAW_PARENT_SIZE bytes "parent HEX\n" */
+	unsigned nr_parents;
+	struct {
+		const char *buf;
+		size_t len;
+	} author, committer, encoding, message;
+};
+
+#define FB_RAW_PARENT_SIZE 48
+
+/** fb_raw_commit_parse() - Return: 0, or -1 when it is no commit object. */
+int fb_raw_commit_parse(const char *buf, size_t len, struct fb_raw_commit *ret);
+
+/** fb_raw_commit_parent() - The id of parent @i. */
+void fb_raw_commit_parent(const struct fb_raw_commit *raw, unsigned i, git_oid *ret);
+
+/**
+ * fb_raw_person() - Take "Name <email> 1112911993 +0000" apart; what is missing is "" or 0.
+ * @ret_name, @ret_email: where in @buf; may be NULL with their lengths.
+ */
+void fb_raw_person(const char *buf, size_t len, const char **ret_name, size_t *ret_name_len,
+		   const char **ret_email, size_t *ret_email_len, int64_t *ret_s);
+
+/**
+ * fb_clean_text() - A line that is safe to show, whatever the commit held.
+ * @encoding: as the commit says; "" for UTF-8.
+ *
+ * Line breaks become blanks; control characters and those that reorder text become '?';
+ * bytes that are no text become U+FFFD; at most FB_TEXT_MAX bytes, cut with U+2026.
+ *
+ * Return: owned string.
+ */
+char *fb_clean_text(const char *buf, size_t len, const char *encoding, size_t encoding_len);
+
+/** fb_first_paragraph() - Where the subject of a message is. */
+void fb_first_paragraph(const char *buf, size_t len, const char **ret, size_t *ret_len);
+
+/* The commits at which a shallow clone ends, sorted. */
+struct fb_shallow {
+	git_oid *oid;
+	size_t nr;
+};
+
+int fb_shallow_read(const struct fb_history *history, struct fb_shallow *ret,
+		    struct fb_error *err);
+bool fb_shallow_has(const struct fb_shallow *shallow, const git_oid *oid);
+void fb_shallow_release(struct fb_shallow *shallow);
+
+#endif

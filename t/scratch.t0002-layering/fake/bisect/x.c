@@ -1,0 +1,1 @@
+#include "src/util/str.h"
