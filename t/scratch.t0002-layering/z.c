@@ -1,4 +1,0 @@
-#include <stdio.h>
-#include <time.h>
-long f(void);
-long f(void) { puts("x"); return (long)time(NULL); }
