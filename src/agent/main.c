@@ -154,6 +154,8 @@ static int on_host(char **argv)
 
 int main(int argc, char **argv)
 {
+	/* Else jansson asks urandom for one, which waits a second for a pool that is empty. */
+	json_object_seed(1);
 	if (getpid() == 1)
 		pid1();
 	if (argc == 5)
