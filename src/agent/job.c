@@ -112,11 +112,55 @@ static int make_device(struct run *run)
 	return 0;
 }
 
+/*
+ * mount(2) takes the options that all file systems share as flags, and only the rest as text.
+ * Return: flags; *ret_rest is the text, free() it.
+ */
+static unsigned long mount_flags(const char *options, char **ret_rest)
+{
+	static const struct {
+		const char *name;
+		unsigned long set, clear;
+	} known[] = {
+		{ "defaults", 0, 0 },		  { "ro", MS_RDONLY, 0 },
+		{ "rw", 0, MS_RDONLY },		  { "sync", MS_SYNCHRONOUS, 0 },
+		{ "async", 0, MS_SYNCHRONOUS },	  { "dirsync", MS_DIRSYNC, 0 },
+		{ "noatime", MS_NOATIME, 0 },	  { "atime", 0, MS_NOATIME },
+		{ "nodiratime", MS_NODIRATIME, 0 }, { "relatime", MS_RELATIME, 0 },
+		{ "strictatime", MS_STRICTATIME, 0 }, { "lazytime", MS_LAZYTIME, 0 },
+		{ "nosuid", MS_NOSUID, 0 },	  { "nodev", MS_NODEV, 0 },
+		{ "noexec", MS_NOEXEC, 0 },
+	};
+	char *rest = xrealloc(NULL, strlen(options) + 1);
+	unsigned long flags = 0;
+
+	*rest = '\0';
+	for (const char *p = options; *p;) {
+		size_t len = strcspn(p, ","), i;
+
+		for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+			if (strlen(known[i].name) == len && !strncmp(known[i].name, p, len))
+				break;
+		if (i < sizeof(known) / sizeof(known[0])) {
+			flags = (flags | known[i].set) & ~known[i].clear;
+		} else if (len) {
+			if (*rest)
+				strcat(rest, ",");
+			strncat(rest, p, len);
+		}
+		p += len + (p[len] == ',');
+	}
+	*ret_rest = rest;
+	return flags;
+}
+
 static int make_fs(struct run *run, const json_t *fs)
 {
 	const char *type = json_string_value(json_object_get(fs, "type"));
 	const char *options = json_string_value(json_object_get(fs, "options"));
 	struct fb_step_end end;
+	unsigned long flags;
+	char *rest;
 	int rc;
 
 	if (!type || !run->device) {
@@ -128,7 +172,10 @@ static int make_fs(struct run *run, const json_t *fs)
 		run->agent->mkfs_ns += end.end_ns - end.start_ns;
 	if (rc < 0)
 		return -1;
-	if (mount(run->device, "/mnt", type, 0, options) < 0) {
+	flags = mount_flags(options ? options : "", &rest);
+	rc = mount(run->device, "/mnt", type, flags, rest);
+	free(rest);
+	if (rc < 0) {
 		snprintf(run->why, sizeof(run->why), "mount %s as %s%s%s: %s", run->device, type,
 			 options && *options ? " with " : "", options ? options : "",
 			 strerror(errno));

@@ -13,9 +13,7 @@
 #include <unistd.h>
 
 #include "src/agent/agent.h"
-#if HAVE_TESTCASES
 #include "testcases/testcase.h"
-#endif
 
 #define BEAT_NS	 2000000000LL  /* a sign of life while a step is silent */
 #define STUCK_NS 20000000000LL /* from SIGKILL until a process counts as stuck in the kernel */
@@ -30,17 +28,14 @@ int64_t fb_agent_now_ns(void)
 
 static int call_guest(char *const *argv)
 {
+	const struct fb_testcase *testcase = fb_testcase_find(argv[0] + 1);
 	int argc = 0;
 
 	while (argv[argc])
 		argc++;
-#if HAVE_TESTCASES
-	const struct fb_testcase *testcase = fb_testcase_find(argv[0] + 1);
-
 	if (testcase && testcase->guest)
 		return testcase->guest(argc, (char **)argv);
-#endif
-	fprintf(stderr, "firstbad-agent: no workload '%s' in this agent (%d words)\n", argv[0], argc);
+	fprintf(stderr, "firstbad-agent: no workload '%s' in this agent\n", argv[0]);
 	return 127;
 }
 

@@ -97,8 +97,9 @@ enum fb_end fb_classify(const struct fb_watch *w, char **ret_why)
 	if (w->qmp && w->qmp->io_error[0])
 		return end_with(FB_END_INFRA, ret_why,
 				fb_xasprintf("QEMU: disk error: %s", w->qmp->io_error));
+	/* "KVM internal error" and the like. Before the agent spoke it is this host's nature. */
 	if (w->qmp && w->qmp->stopped)
-		return end_with(FB_END_INFRA, ret_why,
+		return end_with(s->hello ? FB_END_INFRA : FB_END_UNUSABLE, ret_why,
 				last_words(w, "QEMU paused the guest (internal error)"));
 	if (w->stop == FB_WATCH_CONSOLE_FULL)
 		return end_with(FB_END_HANG_NOISY, ret_why,

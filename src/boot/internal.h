@@ -19,9 +19,9 @@
 #define FB_BOOT_DISK	 "disk.img"
 
 /* A kernel that says more than this is ended; a full dmesg with traces has some 100 KB. */
-#define FB_CONSOLE_MAX (16u << 20)
-/* 8 MiB of output a run is what the agent sends at most, up to six bytes each when escaped. */
-#define FB_RESULTS_MAX (256u << 20)
+#define FB_CONSOLE_MAX (4u << 20)
+/* A run sends 8 MiB at most, up to six bytes each when escaped; usual are some 10 KB. */
+#define FB_RESULTS_MAX (128u << 20)
 
 /** fb_job_initrd() - Write @dir/initrd.cpio: the bundle, and behind it the job and modules. */
 int fb_job_initrd(const struct fb_boot_spec *spec, const char *dir, struct fb_error *err);
