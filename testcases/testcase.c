@@ -228,13 +228,14 @@ static char *normal(const struct fb_param_def *def, const char *value, struct fb
 /* -1 with an error when there is none of that name. */
 static int find_param(const struct fb_testcase *testcase, const char *name, struct fb_error *err)
 {
+	FB_CLEANUP(fb_str_release) struct fb_str known = FB_STR_INIT;
 	struct fb_nearest near = { .name = name };
-	struct fb_str known = FB_STR_INIT;
 	const char *hint;
 
-	for (int i = 0; testcase->params[i].name; i++) {
+	for (int i = 0; testcase->params[i].name; i++)
 		if (!strcmp(testcase->params[i].name, name))
 			return i;
+	for (int i = 0; testcase->params[i].name; i++) {
 		fb_nearest_offer(&near, testcase->params[i].name);
 		fb_str_addf(&known, "%s%s", i ? ", " : "", testcase->params[i].name);
 	}
@@ -247,7 +248,6 @@ static int find_param(const struct fb_testcase *testcase, const char *name, stru
 		fb_error_set(err, FB_ERROR_INPUT,
 			     "testcase '%s' has no parameter '%.64s', only %s", testcase->name,
 			     name, fb_str_cstr(&known));
-	fb_str_release(&known);
 	return -1;
 }
 
