@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,6 +32,7 @@
 
 #define SMALL_FILE_MAX	 (1u << 16) /* a path and a few words */
 #define GIT_TIMEOUT_NS	 (3600 * FB_NS_PER_S) /* a first checkout of Linux on a slow disk: minutes */
+#define FULL_B		 65536 /* less room than this is none */
 #define LOCK_TIMEOUT_NS	 (5 * FB_NS_PER_S)    /* git dies within milliseconds of firstbad */
 
 struct fb_worktree {
@@ -135,6 +137,15 @@ static char **find_pins(struct fb_history *history)
 	return v;
 }
 
+/* Neither git's exit status nor most of its messages tell why a file could not be written. */
+static bool is_full(const char *path)
+{
+	struct statvfs vfs;
+
+	return path && statvfs(path, &vfs) == 0 &&
+	       (vfs.f_bavail * vfs.f_frsize < FULL_B || (vfs.f_files && !vfs.f_favail));
+}
+
 /* Run git with the pins and then @args (NULL-terminated). */
 static int run_git(const struct fb_worktree *wt, const char *gitdir, const char *work_tree,
 		   const char *const *args, struct fb_error *err)
@@ -166,9 +177,7 @@ static int run_git(const struct fb_worktree *wt, const char *gitdir, const char 
 		return -1;
 	if (fb_proc_check(&spec, &result, err) == 0)
 		return 0;
-	/* git's exit status does not tell; its messages are not translated under LC_ALL=C. */
-	if (result.end == FB_PROC_EXITED &&
-	    strstr(fb_str_cstr(&result.err), "No space left on device")) {
+	if (result.end == FB_PROC_EXITED && (is_full(work_tree) || is_full(gitdir))) {
 		fb_error_clear(err);
 		return fb_error_set_sys(err, ENOSPC, "git");
 	}
@@ -250,12 +259,14 @@ static bool is_inside(const char *path, const char *dir)
 
 /* The lock */
 
-static int lock(const char *path, struct fb_error *err)
+/* @ret_new: the lock file was not there before. */
+static int lock(const char *path, bool *ret_new, struct fb_error *err)
 {
 	FB_CLEANUP(fb_freep) char *name = fb_xasprintf("%s.lock", path);
 	int64_t give_up_ns = fb_clock_mono_ns() + LOCK_TIMEOUT_NS;
 
 	for (;;) {
+		bool is_new = access(name, F_OK) < 0;
 		int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
 		struct stat held, named;
 
@@ -264,8 +275,10 @@ static int lock(const char *path, struct fb_error *err)
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
 			/* It may have been unlinked, with its worktree, while this one waited. */
 			if (fstat(fd, &held) == 0 && stat(name, &named) == 0 &&
-			    held.st_ino == named.st_ino && held.st_dev == named.st_dev)
+			    held.st_ino == named.st_ino && held.st_dev == named.st_dev) {
+				*ret_new = is_new;
 				return fd;
+			}
 		} else if (errno != EWOULDBLOCK && errno != EINTR) {
 			int saved = errno;
 
@@ -503,6 +516,7 @@ int fb_worktree_open(struct fb_history *history, const char *path, struct fb_wor
 		     struct fb_error *err)
 {
 	FB_CLEANUP(fb_worktree_freep) struct fb_worktree *wt = fb_xcalloc(1, sizeof(*wt));
+	bool lock_is_new;
 
 	wt->lock_fd = -1;
 	wt->path = canonical(path, true, err);
@@ -512,12 +526,12 @@ int fb_worktree_open(struct fb_history *history, const char *path, struct fb_wor
 		return fb_error_set(err, FB_ERROR_USAGE,
 				    "worktree '%s' would be inside the repository '%s'", wt->path,
 				    history->workdir);
-	wt->lock_fd = lock(wt->path, err);
+	wt->lock_fd = lock(wt->path, &lock_is_new, err);
 	if (wt->lock_fd < 0)
 		return -1;
 	wt->pins = find_pins(history);
 	if (take_up(history, wt, err) < 0) {
-		if (!wt->admin)
+		if (!wt->admin && lock_is_new)
 			remove_lock(wt->path);
 		return fb_error_wrap(err, "worktree '%s'", wt->path);
 	}
@@ -592,12 +606,13 @@ int fb_worktree_remove(struct fb_history *history, const char *path, struct fb_e
 	FB_CLEANUP(fb_freep) char *real = canonical(path, false, err);
 	FB_CLEANUP(fb_freep) char *admin = NULL;
 	FB_CLEANUP(fb_closep) int fd = -1;
+	bool lock_is_new;
 	struct stat st;
 	int rc = 0;
 
 	if (!real)
 		return -1;
-	fd = lock(real, err);
+	fd = lock(real, &lock_is_new, err);
 	if (fd < 0)
 		return -1;
 	admin = find_admin(history, real);
@@ -608,7 +623,7 @@ int fb_worktree_remove(struct fb_history *history, const char *path, struct fb_e
 			     fb_error_wrap(err, "remove the worktree '%s'", real) : 0;
 	else if (lstat(real, &st) == 0)
 		rc = not_ours(real, err);
-	if (rc == 0 || !admin)
+	if (rc == 0 || lock_is_new)
 		remove_lock(real);
 	return rc;
 }
