@@ -104,7 +104,7 @@ static void checkout(struct fb_history *h, struct fb_worktree *wt, const char *r
 	assert_ok(fb_worktree_checkout(wt, &oid, &err), &err);
 }
 
-/* The registration of the worktree; there is one. */
+/* The registration of the worktree; there is one, apart from beginnings that git ignores. */
 static char *admin_dir(void)
 {
 	char *all = under(repo, ".git/worktrees"), *found = NULL;
@@ -113,8 +113,14 @@ static char *admin_dir(void)
 	assert_non_null(dir);
 	for (struct dirent *d; (d = readdir(dir));)
 		if (d->d_name[0] != '.') {
+			char *admin = under(all, d->d_name);
+
+			if (!exists(admin, "gitdir")) {
+				free(admin);
+				continue;
+			}
 			assert_null(found);
-			found = under(all, d->d_name);
+			found = admin;
 		}
 	closedir(dir);
 	free(all);
@@ -835,6 +841,35 @@ static void damage_is_healed(void **state)
 	free(admin);
 }
 
+static void old_beginnings_of_a_registration_are_swept(void **state)
+{
+	static const char *const name[] = { "tree7", "tree8", "tree9", "other" };
+	struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+	char *all = under(repo, ".git/worktrees");
+	struct fb_error err = FB_ERROR_INIT;
+	struct fb_history *h;
+
+	git_history(repo, "diamond");
+	for (size_t i = 0; i < FB_ARRAY_SIZE(name); i++) {
+		char *path = under(all, name[i]);
+
+		assert_ok(fb_mkdirs(path, &err), &err);
+		if (i == 0)
+			write_file(path, "locked", "");
+		if (i != 2)
+			assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
+		free(path);
+	}
+	h = open_history();
+	fb_worktree_free(open_worktree(h));
+	assert_false(exists(all, "tree7"));
+	assert_false(exists(all, "tree8"));
+	assert_true(exists(all, "tree9")); /* young */
+	assert_true(exists(all, "other")); /* no name of ours */
+	fb_history_free(h);
+	free(all);
+}
+
 static void git_never_takes_another_repository_for_ours(void **state)
 {
 	char *outer = under(scratch, "work"), *link = under(wt_path, ".git");
@@ -1175,6 +1210,7 @@ int main(void)
 		  teardown, NULL },
 		{ "kill_9_while_making_and_removing_is_healed", kill_9_at_any_time_is_healed, setup,
 		  teardown, (void *)"anew" },
+		CLAIM(old_beginnings_of_a_registration_are_swept),
 		CLAIM(git_never_takes_another_repository_for_ours),
 		CLAIM(what_is_not_ours_is_refused_and_left_alone),
 		CLAIM(worktree_of_a_copied_repository_is_not_shared),

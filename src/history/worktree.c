@@ -32,6 +32,7 @@
 
 #define SMALL_FILE_MAX	 (1u << 16) /* a path and a few words */
 #define GIT_TIMEOUT_NS	 (3600 * FB_NS_PER_S) /* a first checkout of Linux on a slow disk: minutes */
+#define STUB_AGE_S	 60    /* git fills a new registration at once */
 #define FULL_B		 65536 /* less room than this is none */
 #define LOCK_TIMEOUT_NS	 (5 * FB_NS_PER_S)    /* git dies within milliseconds of firstbad */
 
@@ -372,6 +373,49 @@ static int not_ours(const char *path, struct fb_error *err)
 			    "'%s' is there and was not made by firstbad: move it away", path);
 }
 
+/* Nothing in it, or a file "locked" that nothing was written to; older than STUB_AGE_S. */
+static bool is_stub(const char *admin)
+{
+	FB_CLEANUP(fb_freep) char *locked = fb_xasprintf("%s/locked", admin);
+	bool stub = true;
+	struct stat st;
+	DIR *dir;
+
+	if (lstat(admin, &st) < 0 || !S_ISDIR(st.st_mode) || time(NULL) - st.st_mtime < STUB_AGE_S)
+		return false;
+	dir = opendir(admin);
+	for (struct dirent *d; dir && stub && (d = readdir(dir));)
+		stub = !strcmp(d->d_name, ".") || !strcmp(d->d_name, "..") ||
+		       (!strcmp(d->d_name, "locked") && lstat(locked, &st) == 0 && !st.st_size);
+	if (dir)
+		closedir(dir);
+	return dir && stub;
+}
+
+/*
+ * What is left when git was killed before it wrote our reason, or firstbad when it had removed
+ * it. git itself passes over such directories. A young one may be somebody's who is just
+ * making a worktree.
+ */
+static void sweep_stubs(const struct fb_history *history, const char *path)
+{
+	FB_CLEANUP(fb_freep) char *all = fb_xasprintf("%s/worktrees", history->gitdir);
+	const char *base = strrchr(path, '/') + 1;
+	DIR *dir = opendir(all);
+
+	for (struct dirent *d; dir && (d = readdir(dir));) {
+		FB_CLEANUP(fb_freep) char *admin = fb_xasprintf("%s/%s", all, d->d_name);
+		FB_CLEANUP(fb_freep) char *locked = fb_xasprintf("%s/locked", admin);
+
+		if (!fb_str_has_prefix(d->d_name, base) || !is_stub(admin))
+			continue;
+		unlink(locked);
+		rmdir(admin);
+	}
+	if (dir)
+		closedir(dir);
+}
+
 static int remove_admin(const struct fb_history *history, const char *admin, struct fb_error *err)
 {
 	FB_CLEANUP(fb_freep) char *all = fb_xasprintf("%s/worktrees", history->gitdir);
@@ -530,6 +574,7 @@ int fb_worktree_open(struct fb_history *history, const char *path, struct fb_wor
 	if (wt->lock_fd < 0)
 		return -1;
 	wt->pins = find_pins(history);
+	sweep_stubs(history, wt->path);
 	if (take_up(history, wt, err) < 0) {
 		if (!wt->admin && lock_is_new)
 			remove_lock(wt->path);
