@@ -8,6 +8,7 @@
 #include "src/util/file.h"
 #include "src/util/json.h"
 #include "src/util/util.h"
+#include "testcases/testcase.h"
 
 static int fail(const struct fb_error *err)
 {
@@ -95,6 +96,37 @@ static int probe(char **arg)
 	return 0;
 }
 
+/* job TESTCASE K=V...: the cell as a job for the agent. */
+static int job(char **arg)
+{
+	const struct fb_testcase *testcase = fb_testcase_find(arg[0]);
+	struct fb_error err = FB_ERROR_INIT;
+	struct fb_param params[32];
+	struct fb_str s = FB_STR_INIT;
+	struct fb_cell cell;
+	size_t nr = 0;
+	int bad;
+	json_t *v;
+
+	for (char **a = arg + 1; *a && strchr(*a, '=') && nr < FB_ARRAY_SIZE(params); a++) {
+		char *eq = strchr(*a, '=');
+
+		*eq = '\0';
+		params[nr++] = (struct fb_param){ *a, eq + 1 };
+	}
+	if (!testcase || fb_cell_new(testcase, params, nr, &cell, &bad, &err) < 0)
+		return fail(&err);
+	v = testcase->job(&cell, &err);
+	if (!v)
+		return fail(&err);
+	fb_json_line(v, &s);
+	fputs(fb_str_cstr(&s), stdout);
+	fb_str_release(&s);
+	json_decref(v);
+	fb_cell_release(&cell);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -102,12 +134,12 @@ int main(int argc, char **argv)
 		int min;
 		int (*fn)(char **arg);
 	} cmd[] = { { "run", 2, run }, { "args", 2, args }, { "bundle", 1, bundle },
-		    { "probe", 2, probe } };
+		    { "probe", 2, probe }, { "job", 1, job } };
 
 	for (size_t i = 0; argc > 1 && i < FB_ARRAY_SIZE(cmd); i++)
 		if (!strcmp(cmd[i].name, argv[1]) && argc >= 2 + cmd[i].min)
 			return cmd[i].fn(argv + 2);
 	fprintf(stderr, "usage: boot-tool run SPEC DIR | args SPEC DIR | bundle CACHE TOOL... |\n"
-			"       probe MACHINE CACHE [VMLINUX BUNDLE]\n");
+			"       probe MACHINE CACHE [VMLINUX BUNDLE] | job TESTCASE K=V...\n");
 	return 2;
 }

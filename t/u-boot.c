@@ -2,9 +2,11 @@
 /* src/boot without a machine: command lines, parsers of what guests say, the verdict. */
 #include "t/test.h"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include "src/boot/internal.h"
+#include "src/boot/standin.h"
 #include "src/util/file.h"
 #include "src/util/json.h"
 #include "src/util/util.h"
@@ -674,7 +676,77 @@ static void missing_tool_names_its_package(void **state)
 	assert_error(&err, FB_ERROR_MISSING, "(Debian package fio)");
 }
 
-#define NR_SINGLE 16
+/* ---- stand-ins: of libraries that this very program is linked with */
+
+/* The file of the loaded library that holds @address; owned. */
+static char *library_of(const void *address)
+{
+	Dl_info info;
+
+	assert_true(dladdr(address, &info));
+	return realpath(info.dli_fname, NULL);
+}
+
+static void standin_has_the_librarys_symbols_and_versions(void **state)
+{
+	FB_CLEANUP(fb_freep) char *real = library_of((const void *)(uintptr_t)&json_object);
+	struct fb_error err = FB_ERROR_INIT;
+	struct fb_str s = FB_STR_INIT, again = FB_STR_INIT;
+	char path[] = "/tmp/u-boot-XXXXXX";
+	int fd = mkstemp(path);
+	Dl_info info;
+	void *lib, *sym;
+
+	(void)state;
+	assert_int_equal(fb_standin_make("/proc/self/exe", real, "libjansson.so.4", &s, &err), 1);
+	assert_int_equal(fb_standin_make("/proc/self/exe", real, "libjansson.so.4", &again, &err), 1);
+	assert_int_equal(s.len, again.len);
+	assert_memory_equal(s.buf, again.buf, s.len);
+	assert_int_equal(write(fd, s.buf, s.len), s.len);
+	close(fd);
+	/* glibc's loader takes it, and finds a versioned function of the library in it. */
+	lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!lib)
+		fail_msg("dlopen: %s", dlerror());
+	sym = dlvsym(lib, "json_object", "libjansson.so.4");
+	assert_non_null(sym);
+	assert_true(dladdr(sym, &info));
+	assert_string_equal(info.dli_fname, path);
+	assert_memory_equal(sym, "\x0f\x0b", 2); /* ud2 */
+	assert_null(dlvsym(lib, "json_object", "no.such.version"));
+	assert_null(dlsym(lib, "json_no_such_function"));
+	dlclose(lib);
+	unlink(path);
+	fb_str_release(&s);
+	fb_str_release(&again);
+}
+
+static void standin_of_data_is_refused(void **state)
+{
+	FB_CLEANUP(fb_freep) char *real = library_of((const void *)(uintptr_t)&getenv);
+	struct fb_error err = FB_ERROR_INIT;
+	struct fb_str s = FB_STR_INIT;
+
+	(void)state;
+	/* This program uses stderr, which is libc's. */
+	assert_int_equal(fb_standin_make("/proc/self/exe", real, "libc.so.6", &s, &err), 0);
+	assert_int_equal(s.len, 0);
+	fputs("", stderr);
+}
+
+static void standin_of_no_library_is_an_error(void **state)
+{
+	struct fb_error err = FB_ERROR_INIT;
+	struct fb_str s = FB_STR_INIT;
+
+	(void)state;
+	assert_int_equal(fb_standin_make("/proc/self/exe", "/etc/passwd", "x", &s, &err), -1);
+	assert_error(&err, FB_ERROR_INPUT, "/etc/passwd");
+	assert_int_equal(fb_standin_make("/nonexistent", "/etc/passwd", "x", &s, &err), -1);
+	assert_error(&err, FB_ERROR_SYSTEM, "/nonexistent");
+}
+
+#define NR_SINGLE 17
 
 int main(void)
 {
@@ -694,6 +766,9 @@ int main(void)
 		cmocka_unit_test(result_survives_json_with_any_bytes),
 		cmocka_unit_test(names_are_found_again),
 		cmocka_unit_test(missing_tool_names_its_package),
+		cmocka_unit_test(standin_has_the_librarys_symbols_and_versions),
+		cmocka_unit_test(standin_of_data_is_refused),
+		cmocka_unit_test(standin_of_no_library_is_an_error),
 	};
 	size_t n = 0;
 

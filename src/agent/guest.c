@@ -46,10 +46,16 @@ void fb_guest_load_modules(const json_t *job)
 	json_t *v;
 
 	json_array_foreach(modules, i, v) {
-		const char *path = json_string_value(v);
-		int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+		const char *text = json_string_value(v), *params = text ? strchr(text, ' ') : NULL;
+		char path[256];
+		int fd;
 
-		if (fd < 0 || (syscall(SYS_finit_module, fd, "", 0) < 0 && errno != EEXIST))
+		/* "PATH PARAMETERS" */
+		snprintf(path, sizeof(path), "%.*s", (int)(text ? strcspn(text, " ") : 0),
+			 text ? text : "");
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0 || (syscall(SYS_finit_module, fd, params ? params + 1 : "", 0) < 0 &&
+			       errno != EEXIST))
 			fprintf(stderr, "firstbad-agent: module %s: %s\n", path, strerror(errno));
 		if (fd >= 0)
 			close(fd);

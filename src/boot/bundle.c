@@ -15,13 +15,14 @@
 
 #include "src/boot/cpio.h"
 #include "src/boot/internal.h"
+#include "src/boot/standin.h"
 #include "src/util/file.h"
 #include "src/util/hash.h"
 #include "src/util/proc.h"
 #include "src/util/util.h"
 
 /* Raised when the layout changes, so that old bundles are not taken for new ones. */
-#define BUNDLE_VERSION "1"
+#define BUNDLE_VERSION "2"
 #define MEMBER_MAX     (512u << 20)
 
 /* Where a tool that is missing comes from, and what it reads at run time. */
@@ -42,6 +43,21 @@ static const struct {
 	{ "sh", "dash", NULL },
 };
 
+/*
+ * Libraries that a tool is linked with and that no job of ours makes it call: fio's engines
+ * for clusters, remote memory and network block devices, sysbench's database drivers.
+ */
+static const struct {
+	const char *tool, *library;
+} unused[] = {
+	{ "fio", "libgfapi.so.0" },    { "fio", "libnbd.so.0" },	{ "fio", "libibverbs.so.1" },
+	{ "fio", "librdmacm.so.1" },   { "fio", "librados.so.2" },	{ "fio", "librbd.so.1" },
+	{ "fio", "libpmemblk.so.1" },  { "fio", "libpmem.so.1" },	{ "fio", "libpmem2.so.1" },
+	{ "fio", "libiscsi.so.7" },    { "fio", "libnfs.so.13" },	{ "fio", "libisal.so.2" },
+	{ "fio", "libcurl.so.4" },     { "sysbench", "libpq.so.5" },
+	{ "sysbench", "libmariadb.so.3" }, { "sysbench", "libmysqlclient.so.21" },
+};
+
 static const char *const library_dir[] = {
 	"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib",
 	"/usr/lib",
@@ -51,6 +67,8 @@ struct member {
 	char *path; /* in the guest, without the leading slash */
 	char *from;
 	unsigned mode;
+	bool made;	    /* .data instead of .from */
+	struct fb_str data;
 };
 
 struct bundle {
@@ -63,6 +81,7 @@ static void bundle_release(struct bundle *b)
 	for (size_t i = 0; i < b->nr; i++) {
 		free(b->members[i].path);
 		free(b->members[i].from);
+		fb_str_release(&b->members[i].data);
 	}
 	free(b->members);
 }
@@ -80,7 +99,17 @@ static void add_member(struct bundle *b, const char *path, const char *from, uns
 	if (have(b, path))
 		return;
 	FB_GROW(b->members, b->nr, b->cap);
-	b->members[b->nr++] = (struct member){ fb_xstrdup(path), fb_xstrdup(from), mode };
+	b->members[b->nr++] = (struct member){ .path = fb_xstrdup(path),
+					       .from = fb_xstrdup(from),
+					       .mode = mode };
+}
+
+static void add_made_member(struct bundle *b, const char *path, struct fb_str *data)
+{
+	FB_GROW(b->members, b->nr, b->cap);
+	b->members[b->nr++] = (struct member){ .path = fb_xstrdup(path), .mode = 0755, .made = true,
+					       .data = *data };
+	*data = (struct fb_str)FB_STR_INIT;
 }
 
 static const char *base_of(const char *path)
@@ -220,6 +249,14 @@ static char *find_library(const char *name, const char *runpath, const char *fil
 static int add_closure(struct bundle *b, const char *file, const char *ld_cache, unsigned depth,
 		       struct fb_error *err);
 
+static bool is_unused(const char *file, const char *library)
+{
+	for (size_t i = 0; i < FB_ARRAY_SIZE(unused); i++)
+		if (!strcmp(base_of(file), unused[i].tool) && !strcmp(library, unused[i].library))
+			return true;
+	return false;
+}
+
 static int add_needs(struct bundle *b, const char *file, const struct needs *n,
 		     const char *ld_cache, unsigned depth, struct fb_error *err)
 {
@@ -238,6 +275,18 @@ static int add_needs(struct bundle *b, const char *file, const struct needs *n,
 		if (!from)
 			return fb_error_set(err, FB_ERROR_MISSING, "library '%s' of '%s'", *name,
 					    file);
+		if (is_unused(file, *name)) {
+			struct fb_str data = FB_STR_INIT;
+			int rc = fb_standin_make(file, from, *name, &data, err);
+
+			if (rc > 0)
+				add_made_member(b, path, &data);
+			fb_str_release(&data);
+			if (rc < 0)
+				return -1;
+			if (rc > 0)
+				continue;
+		}
 		add_member(b, path, from, 0755);
 		if (add_closure(b, from, ld_cache, depth + 1, err) < 0)
 			return -1;
@@ -349,9 +398,13 @@ static int hash_members(const struct bundle *b, char ret[FB_HASH_HEX_SIZE], stru
 	for (size_t i = 0; i < b->nr; i++) {
 		char hex[FB_HASH_HEX_SIZE];
 
+		fb_hash_add_str(&h, b->members[i].path);
+		if (b->members[i].made) {
+			fb_hash_add(&h, b->members[i].data.buf, b->members[i].data.len);
+			continue;
+		}
 		if (fb_hash_file(b->members[i].from, hex, err) < 0)
 			return -1;
-		fb_hash_add_str(&h, b->members[i].path);
 		fb_hash_add_str(&h, hex);
 	}
 	fb_hash_hex(&h, ret);
@@ -390,9 +443,13 @@ static int write_bundle(const struct bundle *b, int fd, struct fb_error *err)
 	struct fb_cpio *cpio = fb_cpio_open_fd(fd);
 	int rc = write_layout(cpio, err);
 
-	for (size_t i = 0; i < b->nr && rc == 0; i++)
-		rc = fb_cpio_add_file(cpio, b->members[i].path, b->members[i].from,
-				      b->members[i].mode, MEMBER_MAX, err);
+	for (size_t i = 0; i < b->nr && rc == 0; i++) {
+		const struct member *m = &b->members[i];
+
+		rc = m->made ? fb_cpio_add_data(cpio, m->path, m->data.buf, m->data.len, m->mode,
+						err) :
+			       fb_cpio_add_file(cpio, m->path, m->from, m->mode, MEMBER_MAX, err);
+	}
 	if (rc < 0) {
 		fb_cpio_abort(cpio);
 		return -1;

@@ -95,7 +95,7 @@ static char *release_dir(const char *dir, struct fb_error *err)
 	return fb_xasprintf("%s/%s", top, names[0]);
 }
 
-/* Pack the modules that are needed; *ret_paths are their names in the guest, in load order. */
+/* Pack the modules that are needed; *ret_paths: "PATH PARAMETERS" in the guest, in load order. */
 static int pack_modules(const struct fb_boot_spec *spec, struct fb_cpio *cpio, char ***ret_paths,
 			struct fb_error *err)
 {
@@ -128,7 +128,9 @@ static int pack_modules(const struct fb_boot_spec *spec, struct fb_cpio *cpio, c
 	for (i = 0; paths && paths[i]; i++) {
 		FB_CLEANUP(fb_freep) char *from = fb_xasprintf("%s/%s", top, paths[i]);
 		FB_CLEANUP(fb_freep) char *to = fb_xasprintf("modules/%03zu.ko", i);
-		FB_CLEANUP(fb_freep) char *name = fb_xasprintf("/%s", to);
+		/* The kernel's command line reaches only what is built in. */
+		FB_CLEANUP(fb_freep) char *name = fb_xasprintf(
+			"/%s%s", to, is_module(paths[i], "null_blk") ? " nr_devices=0" : "");
 
 		if (fb_cpio_add_file(cpio, to, from, 0644, MODULE_MAX, err) < 0)
 			return -1;
