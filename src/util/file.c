@@ -74,16 +74,23 @@ static int replace(const char *path, mode_t mode, int (*fill)(int fd, const void
 
 	if (fd < 0)
 		return fb_error_set_sys(err, errno, "create '%s'", tmp);
-	if (fill(fd, ctx) == 0 && fchmod(fd, mode) == 0 && fsync(fd) == 0 && close(fd) == 0) {
-		if (rename(tmp, path) == 0 && sync_parent(path) == 0)
-			return 0;
-		fd = -1;
+	if (fill(fd, ctx) < 0 || fchmod(fd, mode) < 0 || fsync(fd) < 0)
+		saved = errno;
+	else
+		saved = 0;
+	/* The descriptor is gone even when close() fails: never close it again. */
+	if (close(fd) < 0 && !saved)
+		saved = errno;
+	if (!saved && rename(tmp, path) < 0)
+		saved = errno;
+	if (saved) {
+		unlink(tmp);
+		return fb_error_set_sys(err, saved, "write '%s'", path);
 	}
-	saved = errno;
-	if (fd >= 0)
-		close(fd);
-	unlink(tmp);
-	return fb_error_set_sys(err, saved, "write '%s'", path);
+	/* Some file systems cannot sync a directory: EINVAL. The new file is there already. */
+	if (sync_parent(path) < 0 && errno != EINVAL)
+		return fb_error_set_sys(err, errno, "sync the directory of '%s'", path);
+	return 0;
 }
 
 struct bytes {
@@ -139,7 +146,10 @@ int fb_file_copy(const char *from, const char *to, struct fb_error *err)
 int fb_mkdirs(const char *path, struct fb_error *err)
 {
 	FB_CLEANUP(fb_freep) char *p = fb_xstrdup(path);
+	struct stat st;
 
+	if (!*p)
+		return fb_error_set_sys(err, ENOENT, "mkdir ''");
 	for (char *slash = p + 1; *slash; slash++) {
 		if (*slash != '/')
 			continue;
@@ -150,12 +160,18 @@ int fb_mkdirs(const char *path, struct fb_error *err)
 	}
 	if (mkdir(p, 0777) < 0 && errno != EEXIST)
 		return fb_error_set_sys(err, errno, "mkdir '%s'", p);
+	/* EEXIST is also what a plain file in the way gives. */
+	if (stat(p, &st) < 0)
+		return fb_error_set_sys(err, errno, "mkdir '%s'", p);
+	if (!S_ISDIR(st.st_mode))
+		return fb_error_set_sys(err, ENOTDIR, "mkdir '%s'", p);
 	return 0;
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
-	return remove(path);
+	/* Somebody else may be removing it, too; the rest must still go. */
+	return remove(path) < 0 && errno != ENOENT ? -1 : 0;
 }
 
 int fb_remove_tree(const char *path, struct fb_error *err)

@@ -20,6 +20,7 @@
 #include "src/util/util.h"
 
 #define CAPTURE_MAX_DEFAULT (1u << 20)
+#define DRAIN_SIZE	    16384
 #define GRACE_NS	    (2 * FB_NS_PER_S) /* from SIGTERM to SIGKILL when time runs out */
 
 extern char **environ;
@@ -40,7 +41,8 @@ struct fb_proc {
 	int lifeline;	/* write end: closing it kills everything */
 	int report_fd;	/* read end of the keeper's reports */
 	int out_fd, err_fd, in_fd;
-	const char *in;
+	const char *in; /* what is left of in_data */
+	size_t in_len;
 	char *in_data;
 	size_t capture_max;
 	struct fb_str out, err;
@@ -48,12 +50,18 @@ struct fb_proc {
 
 static const char *const extra_path[] = { "/usr/local/sbin", "/usr/sbin", "/sbin" };
 
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return access(path, X_OK) == 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 static char *find_in(const char *dir, size_t len, const char *name)
 {
 	char *path = len ? fb_xasprintf("%.*s/%s", (int)len, dir, name) : fb_xasprintf("./%s", name);
-	struct stat st;
 
-	if (access(path, X_OK) == 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+	if (is_program(path))
 		return path;
 	free(path);
 	return NULL;
@@ -65,7 +73,7 @@ char *fb_proc_find(const char *name)
 	char *found = NULL;
 
 	if (strchr(name, '/'))
-		return access(name, X_OK) == 0 ? fb_xstrdup(name) : NULL;
+		return is_program(name) ? fb_xstrdup(name) : NULL;
 	for (const char *p = path ? path : "/usr/bin:/bin"; p && !found;) {
 		const char *colon = strchrnul(p, ':');
 
@@ -86,7 +94,10 @@ static void write_report(int fd, const struct report *report)
 		;
 }
 
-/* The direct children of this process, by the kernel's own list; fills at most @max. */
+/*
+ * The direct children of this process, by the kernel's own list; fills at most @max.
+ * -1 when there is no such list (no /proc, or a kernel without CONFIG_PROC_CHILDREN).
+ */
 static int own_children(pid_t *pids, int max)
 {
 	char path[64], buf[8192];
@@ -96,7 +107,7 @@ static int own_children(pid_t *pids, int max)
 	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return 0;
+		return -1;
 	len = read(fd, buf, sizeof(buf) - 1);
 	close(fd);
 	if (len <= 0)
@@ -125,7 +136,8 @@ static void kill_descendants(void)
 
 		for (int i = 0; i < n; i++)
 			kill(pids[i], SIGKILL);
-		if (waitpid(-1, NULL, 0) < 0 && errno == ECHILD)
+		/* Without the list nothing was killed, and waiting could take for ever. */
+		if (waitpid(-1, NULL, n < 0 ? WNOHANG : 0) <= 0 && (n < 0 || errno == ECHILD))
 			return;
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
@@ -137,12 +149,33 @@ static int pidfd_of(pid_t pid)
 	return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-static bool is_passed(const struct fb_proc_spec *spec, int fd)
+/* What firstbad handles or ignores is not for its children: ignored signals outlive exec. */
+static void default_signals(void)
 {
-	for (unsigned i = 0; i < spec->nr_pass_fds; i++)
-		if (spec->pass_fds[i] == fd)
-			return true;
-	return false;
+	for (int sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_DFL); /* fails for SIGKILL, SIGSTOP and libc's own: fine */
+}
+
+/* Close everything from 3 up but the @nr descriptors of @keep, which get sorted. */
+static void close_others(int *keep, unsigned nr)
+{
+	unsigned from = 3;
+
+	for (unsigned i = 1; i < nr; i++)
+		for (unsigned j = i; j > 0 && keep[j - 1] > keep[j]; j--) {
+			int fd = keep[j];
+
+			keep[j] = keep[j - 1];
+			keep[j - 1] = fd;
+		}
+	for (unsigned i = 0; i < nr; i++) {
+		if (keep[i] < (int)from)
+			continue;
+		if ((unsigned)keep[i] > from)
+			close_range(from, (unsigned)keep[i] - 1, 0);
+		from = (unsigned)keep[i] + 1;
+	}
+	close_range(from, ~0u, 0);
 }
 
 static void child(const struct fb_proc_spec *spec, const char *path, char *const *env,
@@ -160,11 +193,9 @@ static void child(const struct fb_proc_spec *spec, const char *path, char *const
 	for (unsigned i = 0; i < spec->nr_pass_fds; i++)
 		if (fcntl(spec->pass_fds[i], F_SETFD, 0) < 0)
 			goto failed;
+	default_signals();
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	signal(SIGPIPE, SIG_DFL);
-	signal(SIGINT, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
 	setpgid(0, 0);
 	if (spec->file_size_max) {
 		struct rlimit lim = { spec->file_size_max, spec->file_size_max };
@@ -210,10 +241,16 @@ static enum fb_proc_end watch(const struct fb_proc_spec *spec, pid_t pid, int li
 		}
 		if (poll(p, 2, timeout) < 0 && errno != EINTR)
 			break;
-		if (p[0].revents)
-			return FB_PROC_LOST;
 		if (p[1].revents)
 			break;
+		if (p[0].revents) {
+			/* firstbad died, or wants an end of it: then it learns how the child ended. */
+			kill(-pid, SIGKILL);
+			kill(pid, SIGKILL);
+			lifeline = -1;
+			deadline = 0;
+			continue;
+		}
 		if (deadline && fb_clock_mono_ns() >= deadline) {
 			end = FB_PROC_TIMED_OUT;
 			kill(terminated ? pid : -pid, terminated ? SIGKILL : SIGTERM);
@@ -236,8 +273,11 @@ static int64_t cpu_ns(const struct rusage *u)
 	       ((int64_t)u->ru_utime.tv_usec + u->ru_stime.tv_usec) * 1000;
 }
 
+/* @keep has room for KEEP_OWN and the passed descriptors: allocated before the fork. */
+#define KEEP_OWN 5
+
 static void keeper(const struct fb_proc_spec *spec, const char *path, char *const *env,
-		   const int stdio[3], int lifeline, int report_fd)
+		   const int stdio[3], int lifeline, int report_fd, int *keep)
 {
 	struct report report = { .what = REPORT_STARTED };
 	int64_t start_ns = fb_clock_mono_ns();
@@ -245,23 +285,26 @@ static void keeper(const struct fb_proc_spec *spec, const char *path, char *cons
 	siginfo_t info = { 0 };
 	pid_t self = getpid(), pid;
 	int exec_pipe[2];
+	ssize_t n;
 
 	/* A terminal's Ctrl-C reaches firstbad, which decides; the keeper must not die of it. */
 	setpgid(0, 0);
+	default_signals();
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
-	signal(SIGCHLD, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	prctl(PR_SET_NAME, "firstbad-keeper");
 
 	/* Other children's lifelines and the store must not be held open from here. */
-	for (int fd = 3; fd < 1024; fd++)
-		if (fd != lifeline && fd != report_fd && fd != stdio[0] && fd != stdio[1] &&
-		    fd != stdio[2] && !is_passed(spec, fd))
-			close(fd);
-	close_range(1024, ~0u, 0);
+	for (int i = 0; i < 3; i++)
+		keep[i] = stdio[i];
+	keep[3] = lifeline;
+	keep[4] = report_fd;
+	for (unsigned i = 0; i < spec->nr_pass_fds; i++)
+		keep[KEEP_OWN + i] = spec->pass_fds[i];
+	close_others(keep, KEEP_OWN + spec->nr_pass_fds);
 
 	pid = pipe2(exec_pipe, O_CLOEXEC) < 0 ? -1 : fork();
 	if (pid < 0) {
@@ -275,7 +318,10 @@ static void keeper(const struct fb_proc_spec *spec, const char *path, char *cons
 	setpgid(pid, pid);
 	close(exec_pipe[1]);
 	/* The pipe closes by itself when exec succeeds; otherwise errno comes through it. */
-	if (read(exec_pipe[0], &report.errnum, sizeof(report.errnum)) > 0) {
+	do
+		n = read(exec_pipe[0], &report.errnum, sizeof(report.errnum));
+	while (n < 0 && errno == EINTR);
+	if (n > 0) {
 		report.what = REPORT_EXEC_FAILED;
 		write_report(report_fd, &report);
 		_exit(1);
@@ -334,6 +380,7 @@ int fb_proc_start(const struct fb_proc_spec *spec, struct fb_proc **ret, struct 
 	FB_CLEANUP(fb_proc_freep) struct fb_proc *proc = fb_xcalloc(1, sizeof(*proc));
 	FB_CLEANUP(fb_freep) char *path = fb_proc_find(spec->argv[0]);
 	FB_CLEANUP(fb_strvp) char **env = make_env(spec->env);
+	FB_CLEANUP(fb_freep) int *keep = NULL;
 	FB_CLEANUP(fb_closep) int null_fd = -1, out_w = -1, err_w = -1, in_r = -1;
 	FB_CLEANUP(fb_closep) int life_r = -1, report_w = -1;
 	struct report report;
@@ -341,8 +388,18 @@ int fb_proc_start(const struct fb_proc_spec *spec, struct fb_proc **ret, struct 
 
 	proc->lifeline = proc->report_fd = proc->out_fd = proc->err_fd = proc->in_fd = -1;
 	proc->capture_max = spec->capture_max ? spec->capture_max : CAPTURE_MAX_DEFAULT;
+	proc->out.max = proc->err.max = 2 * proc->capture_max + DRAIN_SIZE;
 	if (!path)
 		return fb_error_set(err, FB_ERROR_MISSING, "no program '%s' in PATH", spec->argv[0]);
+	/* Found from here, but started from spec->dir. */
+	if (path[0] != '/') {
+		FB_CLEANUP(fb_freep) char *cwd = getcwd(NULL, 0), *relative = path;
+
+		if (!cwd)
+			return fb_error_set_sys(err, errno, "getcwd");
+		path = fb_xasprintf("%s/%s", cwd, relative);
+	}
+	keep = fb_xcalloc(KEEP_OWN + spec->nr_pass_fds, sizeof(*keep));
 	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null_fd < 0)
 		return fb_error_set_sys(err, errno, "open /dev/null");
@@ -355,6 +412,7 @@ int fb_proc_start(const struct fb_proc_spec *spec, struct fb_proc **ret, struct 
 		fcntl(proc->in_fd, F_SETFL, O_NONBLOCK);
 		proc->in_data = fb_xstrdup(spec->stdin_data);
 		proc->in = proc->in_data;
+		proc->in_len = strlen(proc->in);
 	}
 	if (spec->out_path) {
 		out_w = open(spec->out_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -386,7 +444,7 @@ int fb_proc_start(const struct fb_proc_spec *spec, struct fb_proc **ret, struct 
 		return fb_error_set_sys(err, errno, "fork");
 	}
 	if (proc->keeper == 0)
-		keeper(spec, path, env, stdio, life_r, report_w);
+		keeper(spec, path, env, stdio, life_r, report_w, keep);
 	close(report_w);
 	report_w = -1;
 	if (read_report(proc->report_fd, &report) < 0)
@@ -429,6 +487,7 @@ static void keep_tail(struct fb_str *s, const char *buf, size_t len, size_t max)
 	if (s->len > 2 * max) {
 		memmove(s->buf, s->buf + s->len - max, max + 1);
 		s->len = max;
+		s->truncated = true;
 	}
 }
 
@@ -444,7 +503,7 @@ static void cut_tail(struct fb_str *s, size_t max)
 /* Read what is there; closes the descriptor at its end. */
 static void drain(int *fd, struct fb_str *s, size_t max)
 {
-	char buf[16384];
+	char buf[DRAIN_SIZE];
 	ssize_t n = read(*fd, buf, sizeof(buf));
 
 	if (n > 0) {
@@ -457,11 +516,13 @@ static void drain(int *fd, struct fb_str *s, size_t max)
 
 static void feed(struct fb_proc *proc)
 {
-	ssize_t n = write(proc->in_fd, proc->in, strlen(proc->in));
+	ssize_t n = write(proc->in_fd, proc->in, proc->in_len);
 
-	if (n > 0)
+	if (n > 0) {
 		proc->in += n;
-	if (!*proc->in || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+		proc->in_len -= (size_t)n;
+	}
+	if (!proc->in_len || (n < 0 && errno != EAGAIN && errno != EINTR)) {
 		close(proc->in_fd);
 		proc->in_fd = -1;
 	}
@@ -473,6 +534,7 @@ int fb_proc_wait(struct fb_proc *proc, struct fb_proc_result *ret, struct fb_err
 	struct report report = { .what = REPORT_STARTED, .end = FB_PROC_LOST };
 	void (*old_pipe)(int) = signal(SIGPIPE, SIG_IGN);
 	bool ended = false;
+	int64_t lost_ns = 0;
 
 	while (!ended || proc->out_fd >= 0 || proc->err_fd >= 0) {
 		struct pollfd p[4] = {
@@ -482,7 +544,7 @@ int fb_proc_wait(struct fb_proc *proc, struct fb_proc_result *ret, struct fb_err
 			{ ended ? -1 : proc->in_fd, POLLOUT, 0 },
 		};
 
-		if (poll(p, 4, -1) < 0) {
+		if (poll(p, 4, lost_ns ? 100 : -1) < 0) {
 			if (errno == EINTR)
 				continue;
 			signal(SIGPIPE, old_pipe);
@@ -496,13 +558,22 @@ int fb_proc_wait(struct fb_proc *proc, struct fb_proc_result *ret, struct fb_err
 			feed(proc);
 		if (p[0].revents) {
 			ended = true;
-			if (read_report(proc->report_fd, &report) < 0)
+			if (read_report(proc->report_fd, &report) < 0) {
 				report.end = FB_PROC_LOST;
+				/*
+				 * The child died with its keeper, but its own children need
+				 * not have, and one that left the group may hold the output
+				 * open for ever.
+				 */
+				if (proc->child > 0)
+					kill(-proc->child, SIGKILL);
+				lost_ns = fb_clock_mono_ns();
+			}
 		}
+		if (lost_ns && fb_clock_mono_ns() - lost_ns > GRACE_NS)
+			break;
 	}
 	signal(SIGPIPE, old_pipe);
-	if (report.end == FB_PROC_LOST && proc->child > 0)
-		kill(proc->child, SIGKILL);
 	if (proc->keeper > 0)
 		while (waitpid(proc->keeper, NULL, 0) < 0 && errno == EINTR)
 			;

@@ -7,6 +7,9 @@
  * the keeper kills the child and every descendant (it is their subreaper, so none can
  * get away by a double fork). The child itself dies with the keeper (PR_SET_PDEATHSIG).
  * Leftover descendants are killed too when the child ends.
+ *
+ * What remains: when firstbad and the keeper are killed at one and the same moment (kill -9
+ * of both), the child dies, but descendants of the child live on until they end by themselves.
  */
 #ifndef FB_UTIL_PROC_H
 #define FB_UTIL_PROC_H
@@ -25,7 +28,7 @@ enum fb_proc_end {
 };
 
 struct fb_proc_spec {
-	const char *const *argv; /* argv[0] is looked up in PATH; no shell, ever */
+	const char *const *argv; /* argv[0] is looked up in firstbad's PATH; no shell, ever */
 	const char *const *env;	 /* NULL-terminated "K=V" sets, "K" unsets; NULL inherits */
 	const char *dir;	 /* working directory, or NULL */
 	int64_t timeout_ns;	 /* 0: none */
@@ -65,7 +68,11 @@ bool fb_proc_ended(struct fb_proc *proc);
 /** fb_proc_pid() - The child's process id. */
 int fb_proc_pid(const struct fb_proc *proc);
 
-/** fb_proc_kill() - Kill the child and its descendants; fb_proc_wait() then tells the end. */
+/**
+ * fb_proc_kill() - Kill the child and its descendants at once; fb_proc_wait() then tells the end.
+ *
+ * That is SIGNALLED by SIGKILL, or how the child had ended by itself just before.
+ */
 void fb_proc_kill(struct fb_proc *proc);
 
 /**

@@ -15,9 +15,9 @@ void fb_str_addn(struct fb_str *s, const char *data, size_t len)
 {
 	size_t max = s->max ? s->max : FB_STR_MAX;
 
-	if (len > max - s->len) {
-		len = max - s->len;
-		s->truncated = true;
+	if (s->len >= max || len > max - s->len) {
+		s->truncated |= len > 0;
+		len = s->len < max ? max - s->len : 0;
 	}
 	if (s->len + len + 1 > s->cap) {
 		size_t cap = s->cap ? s->cap : 64;
@@ -77,6 +77,7 @@ void fb_str_release(struct fb_str *s)
 	free(s->buf);
 	s->buf = NULL;
 	s->len = s->cap = 0;
+	s->truncated = false;
 }
 
 bool fb_str_has_prefix(const char *s, const char *prefix)
