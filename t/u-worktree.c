@@ -1062,6 +1062,43 @@ static void worktree_has_one_user_at_a_time(void **state)
 	fb_history_free(h);
 }
 
+static void each_git_holds_the_lock(void **state)
+{
+	const char *path = getenv("PATH");
+	struct fb_error err = FB_ERROR_INIT;
+	char *old = fb_xstrdup(path), *real = fb_proc_find("git"), *new, *script, *file;
+	struct fb_str seen = FB_STR_INIT;
+	struct fb_history *h;
+	struct fb_worktree *wt;
+
+	/* A git that outlives a killed firstbad for a moment must keep the next one waiting. */
+	git_history(repo, "diamond");
+	script = fb_xasprintf("#!/bin/sh\nls -l /proc/$$/fd | grep -c 'work/tree\\.lock$' >>'%s/seen'\n"
+			      "exec '%s' \"$@\"\n", scratch, real);
+	write_file(scratch, "bin/git", script);
+	file = under(scratch, "bin/git");
+	assert_int_equal(chmod(file, 0755), 0);
+	new = fb_xasprintf("%s/bin:%s", scratch, old);
+	setenv("PATH", new, 1);
+	h = open_history();
+	wt = open_worktree(h);
+	checkout(h, wt, "b1");
+	setenv("PATH", old, 1);
+	free(file);
+	file = under(scratch, "seen");
+	assert_ok(fb_file_read(file, 100, &seen, &err), &err);
+	/* worktree add, clean, checkout */
+	assert_string_equal(fb_str_cstr(&seen), "1\n1\n1\n");
+	fb_str_release(&seen);
+	fb_worktree_free(wt);
+	fb_history_free(h);
+	free(old);
+	free(real);
+	free(new);
+	free(script);
+	free(file);
+}
+
 static void removal_leaves_nothing_and_can_be_repeated(void **state)
 {
 	char *work = under(scratch, "work");
@@ -1196,7 +1233,8 @@ static void nothing(void **state)
 {
 }
 
-int main(void)
+/* With an argument: only the claims that match it (* and ?). */
+int main(int argc, char **argv)
 {
 #define CLAIM(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest fixed[] = {
@@ -1216,6 +1254,7 @@ int main(void)
 		CLAIM(worktree_of_a_copied_repository_is_not_shared),
 		CLAIM(sessions_in_two_worktrees_do_not_meet),
 		CLAIM(worktree_has_one_user_at_a_time),
+		CLAIM(each_git_holds_the_lock),
 		CLAIM(removal_leaves_nothing_and_can_be_repeated),
 		CLAIM(bare_and_headless_repositories_will_do),
 	};
@@ -1233,5 +1272,7 @@ int main(void)
 		tests[0].name = "full_disk_is_one_error_and_passes # SKIP needs root for a mount";
 		tests[0].test_func = nothing;
 	}
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("worktree", tests, NULL, NULL);
 }

@@ -106,7 +106,9 @@ void fb_raw_person(const char *buf, size_t len, const char **ret_name, size_t *r
 static size_t decode(const unsigned char *p, size_t len, uint32_t *ret)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t n = p[0] < 0x80 ? 1 : p[0] >> 5 == 6 ? 2 : p[0] >> 4 == 14 ? 3 : p[0] >> 3 == 30 ? 4 : 0;
+	unsigned char first = p[0];
+	size_t n = first < 0x80 ? 1 : first >> 5 == 6 ? 2 : first >> 4 == 14 ? 3 :
+		   first >> 3 == 30 ? 4 : 0;
 	uint32_t c = n == 1 ? p[0] : p[0] & (0x7fu >> n);
 
 	if (!n || n > len)

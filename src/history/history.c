@@ -50,7 +50,8 @@ static bool is_sha256(const char *dir)
 		path = access(common, F_OK) == 0 ? fb_xasprintf("%s../../config", found.ptr) :
 						   fb_xasprintf("%sconfig", found.ptr);
 		sha256 = git_config_open_ondisk(&config, path) == 0 &&
-			 git_config_get_string_buf(&value, config, "extensions.objectformat") == 0 &&
+			 git_config_get_string_buf(&value, config,
+						   "extensions.objectformat") == 0 &&
 			 !strcasecmp(value.ptr, "sha256");
 	}
 	git_buf_dispose(&value);
@@ -75,7 +76,8 @@ static int open_error(int rc, const char *dir, struct fb_error *err)
 		return fb_error_set(err, FB_ERROR_GIT, "'%s': %s", dir, strerror(errno));
 	if (is_sha256(dir))
 		return fb_error_set(err, FB_ERROR_GIT,
-				    "'%s' uses SHA-256 object names, which libgit2 cannot read", dir);
+				    "'%s' uses SHA-256 object names, which libgit2 cannot read",
+				    dir);
 	if (rc == GIT_ENOTFOUND)
 		return fb_error_set(err, FB_ERROR_GIT, "'%s' is not in a git repository", dir);
 	return fb_git_error(err, "open the repository at '%s'", dir);
@@ -254,7 +256,8 @@ int fb_history_commit(struct fb_history *history, const struct fb_oid *oid, stru
 	if (git_odb_read(&object, history->odb, &id) < 0)
 		return fb_git_error(err, "commit %s", oid->hex);
 	if (git_odb_object_type(object) != GIT_OBJECT_COMMIT ||
-	    fb_raw_commit_parse(git_odb_object_data(object), git_odb_object_size(object), &raw) < 0) {
+	    fb_raw_commit_parse(git_odb_object_data(object), git_odb_object_size(object),
+				&raw) < 0) {
 		git_odb_object_free(object);
 		return fb_error_set(err, FB_ERROR_GIT, "%s is not a commit", oid->hex);
 	}

@@ -38,7 +38,11 @@ const char *fb_history_gitdir(const struct fb_history *history);
 /** fb_history_workdir() - Absolute path of the user's worktree, or the git directory when bare. */
 const char *fb_history_workdir(const struct fb_history *history);
 
-/** fb_history_resolve() - The commit that @rev names, as `git rev-parse REV^{commit}`. */
+/**
+ * fb_history_resolve() - The commit that @rev names, as `git rev-parse REV^{commit}`.
+ *
+ * Errors: FB_ERROR_GIT, with the name in it.
+ */
 int fb_history_resolve(struct fb_history *history, const char *rev, struct fb_oid *ret,
 		       struct fb_error *err);
 
@@ -101,7 +105,11 @@ struct fb_worktree;
  *
  * Heals what a killed firstbad or git left there (index.lock, a missing directory, a half-made
  * registration). Refuses a directory that is not ours. The registration is locked, so that
- * `git worktree prune` in the user's repository leaves it alone.
+ * `git worktree prune` in the user's repository leaves it alone. While it is open the worktree
+ * belongs to this process: PATH.lock is held.
+ *
+ * Errors: FB_ERROR_USAGE when @path is somebody else's, is inside the repository, or is in use by
+ * another process (after 5 s); FB_ERROR_SYSTEM with .sys ENOSPC when the disk is full.
  */
 int fb_worktree_open(struct fb_history *history, const char *path, struct fb_worktree **ret,
 		     struct fb_error *err);
@@ -113,11 +121,19 @@ const char *fb_worktree_path(const struct fb_worktree *wt);
  * fb_worktree_checkout() - Make the worktree equal to @oid, touching only files that differ.
  *
  * Local changes (fixups of the step before, a build's leftovers in tracked files) are undone;
- * untracked files are removed. Afterwards `git status` in it is clean.
+ * untracked files, ignored ones too, are removed. Afterwards `git status` in it is clean, and
+ * each file has the bytes of its blob: line end conversion, filters (LFS) and sparse checkouts
+ * that the user has set up do not apply. Submodules are left out.
+ *
+ * Errors: as fb_worktree_open(); FB_ERROR_CHILD with git's words otherwise.
  */
 int fb_worktree_checkout(struct fb_worktree *wt, const struct fb_oid *oid, struct fb_error *err);
 
-/** fb_worktree_remove() - Take the worktree and its registration away. */
+/**
+ * fb_worktree_remove() - Take the worktree and its registration away; none there is no error.
+ *
+ * It must not be open. Errors: FB_ERROR_USAGE when it is not ours or in use.
+ */
 int fb_worktree_remove(struct fb_history *history, const char *path, struct fb_error *err);
 
 #endif

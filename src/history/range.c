@@ -139,7 +139,8 @@ static int load(struct walk *w, uint32_t i, struct fb_error *err)
 	if (git_odb_read(&object, w->history->odb, &w->node[i].oid) < 0)
 		return fb_git_error(err, "commit %s of the range", hex);
 	if (git_odb_object_type(object) != GIT_OBJECT_COMMIT ||
-	    fb_raw_commit_parse(git_odb_object_data(object), git_odb_object_size(object), &raw) < 0) {
+	    fb_raw_commit_parse(git_odb_object_data(object), git_odb_object_size(object),
+				&raw) < 0) {
 		git_odb_object_free(object);
 		return fb_error_set(err, FB_ERROR_GIT, "%s is not a commit", hex);
 	}
@@ -352,7 +353,8 @@ static unsigned char *roles(const struct walk *w, uint32_t bad, const uint32_t *
 			role[i] = ROLE_BASE;
 	}
 	if (flags & FB_RANGE_FIRST_PARENT)
-		for (uint32_t i = bad; !(w->node[i].flags & GOOD); i = w->parent[w->node[i].parent]) {
+		for (uint32_t i = bad; !(w->node[i].flags & GOOD);
+		     i = w->parent[w->node[i].parent]) {
 			role[i] = ROLE_CANDIDATE;
 			if (!w->node[i].nr_parents)
 				break;

@@ -45,7 +45,8 @@ static int check_identity(sqlite3 *db, struct fb_error *err)
 		return fb_error_set(err, FB_ERROR_STORE, "this is the database of another program");
 	if (version > SCHEMA_VERSION)
 		return fb_error_set(err, FB_ERROR_STORE,
-				    "written by a newer firstbad (schema %lld, this one knows %lld)",
+				    "written by a newer firstbad"
+				    " (schema %lld, this one knows %lld)",
 				    (long long)version, (long long)SCHEMA_VERSION);
 	return 0;
 }
