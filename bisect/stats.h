@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Two-sample estimates and the information of a noisy boot; pure functions of their arguments. */
+#ifndef FB_BISECT_STATS_H
+#define FB_BISECT_STATS_H
+
+#include <stddef.h>
+
+/**
+ * fb_stats_mean() - Mean and sum of squared deviations of @x, in the order given.
+ * @ret_ss: sum of (x - mean)^2; may be NULL.
+ *
+ * Return: the mean; 0 when @nr is 0.
+ */
+double fb_stats_mean(const double *x, size_t nr, double *ret_ss);
+
+/** fb_stats_logsum() - log(exp(a) + exp(b)) without overflow; -INFINITY is log(0). */
+double fb_stats_logsum(double a, double b);
+
+/**
+ * fb_stats_welch() - Welch's two-sample t test.
+ * @a, @b: at least two values each.
+ * @ret_t: the statistic, positive when @b is larger; @ret_df: degrees of freedom.
+ *
+ * Without any spread t is 0 for equal means, else +-INFINITY.
+ *
+ * Return: the two-sided p value.
+ * Source: B. L. Welch, "The generalization of 'Student's' problem when several different
+ * population variances are involved", Biometrika 34 (1947), as R's t.test() has it.
+ */
+double fb_stats_welch(const double *a, size_t na, const double *b, size_t nb, double *ret_t,
+		      double *ret_df);
+
+/**
+ * fb_stats_hodges_lehmann() - Shift of @b against @a: median of all differences.
+ * @level: of the interval, e.g. 0.95.
+ * @ret_lo, @ret_hi: exact Mann-Whitney interval (ties make it conservative); -+INFINITY
+ *	where so few values cannot give the level.
+ *
+ * Return: 0, or -1 when memory runs out or a side is empty.
+ * Source: J. L. Hodges and E. L. Lehmann, Annals of Mathematical Statistics 34 (1963);
+ * the interval as R's wilcox.test(conf.int = TRUE, exact = TRUE) has it.
+ */
+int fb_stats_hodges_lehmann(const double *a, size_t na, const double *b, size_t nb, double level,
+			    double *ret_shift, double *ret_lo, double *ret_hi);
+
+/**
+ * fb_stats_boot_bits() - What one normal value tells about a yes/no question, in bits.
+ * @p: probability of yes before it.
+ * @d: distance of the two means in standard deviations.
+ *
+ * The mutual information of a binary input and its Gaussian observation; at p = 1/2 it is
+ * the capacity C(d) of the binary-input Gaussian channel.
+ */
+double fb_stats_boot_bits(double p, double d);
+
+/**
+ * fb_stats_upper() - Upper confidence bound of a share after @hits of @trials.
+ *
+ * Source: C. J. Clopper and E. S. Pearson, Biometrika 26 (1934), one-sided at @level.
+ */
+double fb_stats_upper(size_t hits, size_t trials, double level);
+
+#endif

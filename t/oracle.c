@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The search by brute force: written to be obvious, not to be fast. */
+#include "t/oracle.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MATHLIB_STANDALONE
+#include <Rmath.h>
+
+uint32_t oracle_random(uint64_t *state)
+{
+	/* Knuth's MMIX generator; the high half. */
+	*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (uint32_t)(*state >> 33);
+}
+
+void oracle_dag_random(struct oracle_dag *dag, uint64_t seed)
+{
+	uint64_t state = seed * 2654435761u + 12345;
+	bool has_child[ORACLE_MAX] = {false};
+
+	memset(dag, 0, sizeof(*dag));
+	oracle_random(&state);
+	dag->nr = 2 + oracle_random(&state) % (ORACLE_MAX - 1);
+	for (uint32_t v = 1; v < dag->nr; v++) {
+		uint32_t back = v < 3 ? v : 3;
+		uint32_t first = v - 1 - oracle_random(&state) % back;
+
+		dag->parent[v][dag->nr_parents[v]++] = first;
+		if (v > 1 && oracle_random(&state) % 3 == 0) {
+			uint32_t second = oracle_random(&state) % v;
+
+			if (second != first)
+				dag->parent[v][dag->nr_parents[v]++] = second;
+		}
+		if (v == dag->nr - 1) /* the tip takes in a loose end, if there is one */
+			for (uint32_t u = 0; u < v; u++)
+				if (!has_child[u] && u != first && dag->nr_parents[v] < 3 &&
+				    (dag->nr_parents[v] < 2 || dag->parent[v][1] != u))
+					dag->parent[v][dag->nr_parents[v]++] = u;
+		for (size_t i = 0; i < dag->nr_parents[v]; i++)
+			has_child[dag->parent[v][i]] = true;
+	}
+}
+
+bool oracle_reaches(const struct oracle_dag *dag, uint32_t from, uint32_t to)
+{
+	if (from == to)
+		return true;
+	for (size_t i = 0; i < dag->nr_parents[from]; i++)
+		if (oracle_reaches(dag, dag->parent[from][i], to))
+			return true;
+	return false;
+}
+
+#define MAX_BOOTS 64
+
+/* Solves a symmetric positive system for one right side by elimination; returns log det. */
+static double solve(size_t n, double m[MAX_BOOTS][MAX_BOOTS], const double *y, double *x)
+{
+	static double a[MAX_BOOTS][MAX_BOOTS + 1];
+	double log_det = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		for (size_t j = 0; j < n; j++)
+			a[i][j] = m[i][j];
+		a[i][n] = y[i];
+	}
+	for (size_t k = 0; k < n; k++) {
+		log_det += log(a[k][k]);
+		for (size_t i = k + 1; i < n; i++) {
+			double f = a[i][k] / a[k][k];
+
+			for (size_t j = k; j <= n; j++)
+				a[i][j] -= f * a[k][j];
+		}
+	}
+	for (size_t i = n; i-- > 0;) {
+		x[i] = a[i][n];
+		for (size_t j = i + 1; j < n; j++)
+			x[i] -= a[i][j] * x[j];
+		x[i] /= a[i][i];
+	}
+	return log_det;
+}
+
+/* log p(boots | one hypothesis, rho), up to a constant that all hypotheses share. */
+static double log_lik(const bool *new, const uint32_t *image, const struct oracle_sample *s,
+		      size_t n, double rho, double min_shift, int direction)
+{
+	static double cov[MAX_BOOTS][MAX_BOOTS];
+	double y[MAX_BOOTS] = {0}, one[2][MAX_BOOTS], iy[MAX_BOOTS], i1[2][MAX_BOOTS];
+	double g[2][2] = {{0}}, b[2] = {0}, mean[2], det, rss = 0, log_det, shape, rate;
+	double shift, scale, up, down, allowed;
+
+	for (size_t i = 0; i < n; i++) {
+		y[i] = s[i].value;
+		one[0][i] = !new[s[i].node];
+		one[1][i] = new[s[i].node];
+		for (size_t j = 0; j < n; j++)
+			cov[i][j] = (i == j) + rho * (image[s[i].node] == image[s[j].node]);
+	}
+	log_det = solve(n, cov, y, iy);
+	solve(n, cov, one[0], i1[0]);
+	solve(n, cov, one[1], i1[1]);
+	for (size_t i = 0; i < n; i++)
+		for (int p = 0; p < 2; p++) {
+			b[p] += one[p][i] * iy[i];
+			for (int q = 0; q < 2; q++)
+				g[p][q] += one[p][i] * i1[q][i];
+		}
+	det = g[0][0] * g[1][1] - g[0][1] * g[1][0];
+	mean[0] = (g[1][1] * b[0] - g[0][1] * b[1]) / det;
+	mean[1] = (g[0][0] * b[1] - g[1][0] * b[0]) / det;
+	for (size_t i = 0; i < n; i++)
+		y[i] -= mean[new[s[i].node]];
+	solve(n, cov, y, iy);
+	for (size_t i = 0; i < n; i++)
+		rss += y[i] * iy[i];
+	/* The prior of the variance: one boot with a tenth of the smallest effect. */
+	shape = 0.5 + ((double)n - 2) / 2;
+	rate = 0.5 * 0.01 * min_shift * min_shift + rss / 2;
+	shift = mean[1] - mean[0];
+	scale = sqrt(rate / shape * (g[0][0] + g[1][1] + 2 * g[0][1]) / det);
+	up = pt((min_shift / 2 - shift) / scale, 2 * shape, 0, 0);
+	down = pt((-min_shift / 2 - shift) / scale, 2 * shape, 1, 0);
+	allowed = direction > 0 ? up : direction < 0 ? down : up + down;
+	return -log_det / 2 - log(det) / 2 - shape * log(rate) + log(allowed);
+}
+
+void oracle_posterior(const struct oracle_dag *dag, uint32_t good, uint32_t bad,
+		      const uint32_t *image, const struct oracle_sample *sample, size_t nr,
+		      double min_shift, int direction, double ret[ORACLE_MAX])
+{
+	static const double rho[] = {0, 0.25, 1}, prior[] = {0.75, 0.17, 0.08};
+	double l[ORACLE_MAX][3], best = -INFINITY, sum = 0;
+	bool possible[ORACLE_MAX];
+
+	for (uint32_t c = 0; c < dag->nr; c++) {
+		bool new[ORACLE_MAX];
+
+		ret[c] = 0;
+		possible[c] = oracle_reaches(dag, bad, c) && !oracle_reaches(dag, good, c);
+		for (uint32_t v = 0; v < dag->nr; v++)
+			new[v] = oracle_reaches(dag, v, c);
+		for (uint32_t v = 0; v < dag->nr; v++)
+			for (uint32_t w = 0; w < dag->nr; w++)
+				if (image[v] == image[w] && new[v] != new[w])
+					possible[c] = false;
+		for (int r = 0; possible[c] && r < 3; r++) {
+			l[c][r] = log(prior[r]) +
+				  log_lik(new, image, sample, nr, rho[r], min_shift, direction);
+			if (l[c][r] > best)
+				best = l[c][r];
+		}
+	}
+	for (uint32_t c = 0; c < dag->nr; c++)
+		for (int r = 0; possible[c] && r < 3; r++)
+			ret[c] += exp(l[c][r] - best);
+	for (uint32_t c = 0; c < dag->nr; c++)
+		sum += ret[c];
+	for (uint32_t c = 0; c < dag->nr; c++)
+		ret[c] /= sum;
+}
+
+bool oracle_told_apart(const struct oracle_dag *dag, uint32_t bad, const bool *skip, uint32_t a,
+		       uint32_t b)
+{
+	for (uint32_t v = 0; v < dag->nr; v++)
+		if (!skip[v] && oracle_reaches(dag, bad, v) &&
+		    oracle_reaches(dag, v, a) != oracle_reaches(dag, v, b))
+			return true;
+	return false;
+}

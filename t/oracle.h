@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The search by brute force, for small graphs; shares no code with bisect/. */
+#ifndef FB_T_ORACLE_H
+#define FB_T_ORACLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ORACLE_MAX 12
+
+struct oracle_dag {
+	uint32_t nr;
+	uint32_t parent[ORACLE_MAX][3];
+	size_t nr_parents[ORACLE_MAX];
+};
+
+struct oracle_sample {
+	uint32_t node;
+	double value; /* on the scale of the search */
+};
+
+/** oracle_random() - The next number of a small generator; @state is any seed. */
+uint32_t oracle_random(uint64_t *state);
+
+/** oracle_dag_random() - A connected graph of 2 to ORACLE_MAX nodes, one tip, some merges. */
+void oracle_dag_random(struct oracle_dag *dag, uint64_t seed);
+
+/** oracle_reaches() - Recursion over parents. */
+bool oracle_reaches(const struct oracle_dag *dag, uint32_t from, uint32_t to);
+
+/**
+ * oracle_posterior() - Posterior of each node being the one step, given that one is.
+ * @image: for each node a number; equal numbers are one image.
+ * @min_shift: smallest effect, on the scale of the search; @direction: -1, 0, 1.
+ *
+ * Every hypothesis is enumerated; the covariance matrix of the boots is written out and
+ * the means are integrated by its generalised least squares, the variance by its inverse
+ * gamma form, the prior of the shift by the t distribution.
+ */
+void oracle_posterior(const struct oracle_dag *dag, uint32_t good, uint32_t bad,
+		      const uint32_t *image, const struct oracle_sample *sample, size_t nr,
+		      double min_shift, int direction, double ret[ORACLE_MAX]);
+
+/** oracle_told_apart() - Does a testable node (not @skip) descend from exactly one of a, b? */
+bool oracle_told_apart(const struct oracle_dag *dag, uint32_t bad, const bool *skip, uint32_t a,
+		       uint32_t b);
+
+#endif

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The search on small random graphs equals brute force; recording order leaves no trace. */
+#include "t/test.h"
+
+#include "bisect/search.h"
+#include "t/oracle.h"
+
+#define CASES 400
+
+static const struct fb_search_params usual = {
+	.confidence = 0.99,
+	.min_effect = 1,
+	.scale = FB_SCALE_LINEAR,
+	.direction = FB_DIRECTION_UP,
+	.min_boots = 3,
+	.max_total = 2000,
+	.batch = 1,
+};
+
+static double uniform(uint64_t *rng)
+{
+	return oracle_random(rng) / 2147483648.0;
+}
+
+/* About normal: twelve uniform numbers. */
+static double noise(uint64_t *rng)
+{
+	double sum = -6;
+
+	for (int i = 0; i < 12; i++)
+		sum += uniform(rng);
+	return sum;
+}
+
+struct world {
+	struct oracle_dag small;
+	struct fb_dag *dag;
+	uint32_t good, bad, culprit;
+	bool candidate[ORACLE_MAX];
+	uint64_t rng;
+};
+
+/* The good end is any node that is not the tip; the culprit any candidate. */
+static void make_world(struct world *w, uint64_t seed)
+{
+	uint32_t nr = 0, pick;
+
+	oracle_dag_random(&w->small, seed);
+	w->rng = seed * 7919 + 5;
+	oracle_random(&w->rng);
+	w->dag = fb_dag_new();
+	for (uint32_t v = 0; v < w->small.nr; v++)
+		assert_int_equal(fb_dag_add(w->dag, w->small.parent[v], w->small.nr_parents[v]), 0);
+	w->bad = w->small.nr - 1;
+	w->good = oracle_random(&w->rng) % 3 ? 0 : oracle_random(&w->rng) % w->bad;
+	for (uint32_t v = 0; v < w->small.nr; v++) {
+		w->candidate[v] = oracle_reaches(&w->small, w->bad, v) &&
+				  !oracle_reaches(&w->small, w->good, v);
+		nr += w->candidate[v];
+	}
+	pick = oracle_random(&w->rng) % nr;
+	for (w->culprit = 0; !w->candidate[w->culprit] || pick--;)
+		w->culprit++;
+}
+
+static struct fb_search *search_of(const struct world *w, const struct fb_search_params *params)
+{
+	struct fb_search *s = fb_search_new(w->dag, &w->good, 1, NULL, 0, w->bad, params);
+
+	assert_non_null(s);
+	return s;
+}
+
+static double value_of(struct world *w, uint32_t node, double shift, double sigma)
+{
+	return 100 + sigma * noise(&w->rng) +
+	       (oracle_reaches(&w->small, node, w->culprit) ? shift : 0);
+}
+
+/* Some boots of the ends, enough to begin the search, and of nodes in between. */
+static size_t some_boots(struct world *w, struct oracle_sample *sample)
+{
+	size_t nr = 0, more = oracle_random(&w->rng) % 12;
+
+	for (int i = 0; i < 5; i++) {
+		sample[nr++].node = w->good;
+		sample[nr++].node = w->bad;
+	}
+	for (size_t i = 0; i < more; i++) {
+		uint32_t v = oracle_random(&w->rng) % w->small.nr;
+
+		if (w->candidate[v] || v == w->good)
+			sample[nr++].node = v;
+	}
+	for (size_t i = 0; i < nr; i++)
+		sample[i].value = value_of(w, sample[i].node, 4, 1);
+	return nr;
+}
+
+static void posterior_equals_enumeration(void **state)
+{
+	size_t compared = 0;
+
+	for (uint64_t seed = 0; seed < CASES; seed++) {
+		struct fb_search_params p = usual;
+		struct world w;
+		struct oracle_sample sample[40];
+		uint32_t image[ORACLE_MAX], a, b;
+		double want[ORACLE_MAX], sum = 0;
+		struct fb_verdict verdict;
+		struct fb_search *s;
+		size_t nr;
+
+		make_world(&w, seed);
+		nr = some_boots(&w, sample);
+		p.direction = (enum fb_direction)(oracle_random(&w.rng) % 2);
+		s = search_of(&w, &p);
+		for (uint32_t v = 0; v < w.small.nr; v++)
+			image[v] = v;
+		/* Sometimes two nodes of one side are one image. */
+		a = oracle_random(&w.rng) % w.small.nr;
+		b = oracle_random(&w.rng) % w.small.nr;
+		if (w.candidate[a] && w.candidate[b] &&
+		    oracle_reaches(&w.small, a, w.culprit) ==
+			    oracle_reaches(&w.small, b, w.culprit)) {
+			assert_int_equal(fb_search_same_image(s, a, b), 0);
+			image[a] = image[b];
+		}
+		for (size_t i = 0; i < nr; i++)
+			assert_int_equal(fb_search_record(s, sample[i].node, sample[i].value), 0);
+		fb_search_verdict(s, &verdict);
+		if (verdict.mean_bad == 0 || verdict.kind == FB_VERDICT_NONE)
+			fail_msg("seed %lu: no search", (unsigned long)seed);
+		oracle_posterior(&w.small, w.good, w.bad, image, sample, nr, p.min_effect,
+				 p.direction, want);
+		/* While the ends are compared the prior is reported; enumeration needs more. */
+		for (uint32_t v = 0; v < w.small.nr; v++)
+			sum += fb_search_posterior(s, v);
+		assert_near(sum, 1 - verdict.other, 1e-9);
+		for (uint32_t v = 0; v < w.small.nr; v++) {
+			double got = fb_search_posterior(s, v) / (1 - verdict.other);
+
+			if (!(fabs(got - want[v]) <= 1e-9))
+				fail_msg("seed %lu node %u: posterior %.15g, not %.15g",
+					 (unsigned long)seed, v, got, want[v]);
+			compared++;
+		}
+		fb_search_free(s);
+		fb_dag_free(w.dag);
+	}
+	assert_true(compared > CASES * 4);
+}
+
+static void same_answers(const struct fb_search *a, const struct fb_search *b, uint32_t nr)
+{
+	struct fb_search_ask ask_a = {0}, ask_b = {0};
+	struct fb_verdict va, vb;
+
+	assert_int_equal(fb_search_next(a, &ask_a), fb_search_next(b, &ask_b));
+	assert_int_equal(ask_a.node, ask_b.node);
+	assert_int_equal(ask_a.boots, ask_b.boots);
+	assert_int_equal(ask_a.why, ask_b.why);
+	fb_search_verdict(a, &va);
+	fb_search_verdict(b, &vb);
+	assert_int_equal(va.kind, vb.kind);
+	assert_int_equal(va.nr_nodes, vb.nr_nodes);
+	assert_near(va.confidence, vb.confidence, 0);
+	assert_near(va.other, vb.other, 0);
+	assert_near(va.effect, vb.effect, 0);
+	for (uint32_t v = 0; v < nr; v++)
+		assert_near(fb_search_posterior(a, v), fb_search_posterior(b, v), 0);
+}
+
+/* Also whether it was asked on the way, and with skips, images and costs in another order. */
+static void recording_in_any_order_gives_the_same_answers(void **state)
+{
+	for (uint64_t seed = 0; seed < CASES; seed++) {
+		struct world w;
+		struct oracle_sample sample[40];
+		struct fb_search *a, *b;
+		size_t nr;
+		uint32_t skip, x, y, z;
+
+		make_world(&w, seed);
+		nr = some_boots(&w, sample);
+		a = search_of(&w, &usual);
+		b = search_of(&w, &usual);
+		skip = oracle_random(&w.rng) % w.small.nr;
+		x = oracle_random(&w.rng) % w.small.nr;
+		y = oracle_random(&w.rng) % w.small.nr;
+		z = oracle_random(&w.rng) % w.small.nr;
+		fb_search_skip(a, skip);
+		fb_search_same_image(a, x, y);
+		fb_search_same_image(a, z, y);
+		fb_search_set_cost(a, x, 3);
+		for (size_t i = 0; i < nr; i++) {
+			struct fb_search_ask ask;
+
+			assert_int_equal(fb_search_record(a, sample[i].node, sample[i].value), 0);
+			fb_search_next(a, &ask);
+		}
+		fb_search_set_cost(b, x, 3);
+		for (size_t i = nr; i-- > 0;) {
+			if (i == nr / 2)
+				fb_search_same_image(b, x, z);
+			assert_int_equal(fb_search_record(b, sample[i].node, sample[i].value), 0);
+		}
+		fb_search_same_image(b, x, y);
+		fb_search_skip(b, skip);
+		same_answers(a, b, w.small.nr);
+		fb_search_free(a);
+		fb_search_free(b);
+		fb_dag_free(w.dag);
+	}
+}
+
+static void a_replayed_log_asks_the_same_questions(void **state)
+{
+	for (uint64_t seed = 0; seed < 100; seed++) {
+		struct world w;
+		struct fb_search *a, *b;
+		struct fb_search_ask ask_a, ask_b;
+		int steps = 0;
+
+		make_world(&w, seed);
+		a = search_of(&w, &usual);
+		b = search_of(&w, &usual);
+		while (fb_search_next(a, &ask_a) == FB_SEARCH_MEASURE) {
+			assert_true(++steps < 1000);
+			assert_int_equal(fb_search_next(b, &ask_b), FB_SEARCH_MEASURE);
+			assert_int_equal(ask_a.node, ask_b.node);
+			assert_int_equal(ask_a.boots, ask_b.boots);
+			for (unsigned i = 0; i < ask_a.boots; i++) {
+				double x = value_of(&w, ask_a.node, 5, 1);
+
+				fb_search_record(a, ask_a.node, x);
+				fb_search_record(b, ask_a.node, x);
+			}
+		}
+		same_answers(a, b, w.small.nr);
+		fb_search_free(a);
+		fb_search_free(b);
+		fb_dag_free(w.dag);
+	}
+}
+
+static void without_noise_a_line_costs_its_halvings(void **state)
+{
+	for (uint32_t nr = 2; nr <= 1025; nr = nr * 3 / 2 + 1) {
+		for (int part = 0; part <= 4; part++) {
+			struct fb_dag *dag = fb_dag_new();
+			uint32_t good = 0, culprit = 1 + (nr - 2) * (uint32_t)part / 4;
+			struct fb_search *s;
+			struct fb_search_ask ask;
+			struct fb_verdict v;
+			unsigned commits = 0, boots = 0;
+			unsigned char *seen = calloc(nr, 1);
+
+			for (uint32_t i = 0; i < nr; i++) {
+				uint32_t parent = i - 1;
+
+				assert_int_equal(fb_dag_add(dag, &parent, i ? 1 : 0), 0);
+			}
+			s = fb_search_new(dag, &good, 1, NULL, 0, nr - 1, &usual);
+			while (fb_search_next(s, &ask) == FB_SEARCH_MEASURE) {
+				assert_true(++boots < 100);
+				commits += !seen[ask.node];
+				seen[ask.node] = 1;
+				fb_search_record(s, ask.node, ask.node < culprit ? 50 : 60);
+			}
+			fb_search_verdict(s, &v);
+			assert_int_equal(v.kind, FB_VERDICT_FOUND);
+			assert_int_equal(v.nodes[0], culprit);
+			/* Both ends, a halving each, and one more where the middle is uneven. */
+			assert_true(commits <= ceil(log2(nr - 1)) + 3);
+			/* Three boots an end, and a second look at each side of the step. */
+			assert_true(boots <= ceil(log2(nr - 1)) + 6 + 4);
+			free(seen);
+			fb_search_free(s);
+			fb_dag_free(dag);
+		}
+	}
+}
+
+/* The answer is the culprit's class: all that no testable node tells from it, and no other. */
+static void skips_leave_exactly_what_cannot_be_told_apart(void **state)
+{
+	size_t ranges = 0;
+
+	for (uint64_t seed = 0; seed < CASES; seed++) {
+		struct world w;
+		bool skip[ORACLE_MAX] = {false};
+		struct fb_search *s;
+		struct fb_search_ask ask;
+		struct fb_verdict v;
+		size_t nr = 0;
+		int steps = 0;
+
+		make_world(&w, seed);
+		for (uint32_t i = 0; i < w.small.nr; i++)
+			skip[i] = i != w.good && i != w.bad && uniform(&w.rng) < 0.4;
+		s = search_of(&w, &usual);
+		while (fb_search_next(s, &ask) == FB_SEARCH_MEASURE) {
+			if (++steps > 500)
+				fail_msg("seed %lu: no end", (unsigned long)seed);
+			if (skip[ask.node])
+				fb_search_skip(s, ask.node);
+			else
+				fb_search_record(s, ask.node, value_of(&w, ask.node, 8, 0.2));
+		}
+		fb_search_verdict(s, &v);
+		for (uint32_t c = 0; c < w.small.nr; c++) {
+			bool in = false;
+
+			if (!w.candidate[c])
+				continue;
+			for (size_t i = 0; i < v.nr_nodes; i++)
+				in = in || v.nodes[i] == c;
+			if (in != !oracle_told_apart(&w.small, w.bad, skip, c, w.culprit))
+				fail_msg(
+					"seed %lu: kind %d, node %u is %sin the answer, culprit %u",
+					(unsigned long)seed, v.kind, c, in ? "" : "not ",
+					w.culprit);
+			nr += in;
+		}
+		assert_int_equal(nr, v.nr_nodes);
+		assert_int_equal(v.kind, nr == 1 ? FB_VERDICT_FOUND : FB_VERDICT_RANGE);
+		ranges += nr > 1;
+		fb_search_free(s);
+		fb_dag_free(w.dag);
+	}
+	assert_true(ranges > CASES / 10);
+}
+
+static void every_culprit_of_a_graph_is_found(void **state)
+{
+	for (uint64_t seed = 0; seed < CASES; seed++) {
+		struct world w;
+		struct fb_search *s;
+		struct fb_search_ask ask;
+		struct fb_verdict v;
+		int steps = 0;
+
+		make_world(&w, seed);
+		s = search_of(&w, &usual);
+		while (fb_search_next(s, &ask) == FB_SEARCH_MEASURE && ++steps < 500)
+			fb_search_record(s, ask.node, value_of(&w, ask.node, 8, 0.2));
+		fb_search_verdict(s, &v);
+		if (v.kind != FB_VERDICT_FOUND || v.nodes[0] != w.culprit)
+			fail_msg("seed %lu: kind %d", (unsigned long)seed, v.kind);
+		fb_search_free(s);
+		fb_dag_free(w.dag);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(posterior_equals_enumeration),
+		cmocka_unit_test(recording_in_any_order_gives_the_same_answers),
+		cmocka_unit_test(a_replayed_log_asks_the_same_questions),
+		cmocka_unit_test(without_noise_a_line_costs_its_halvings),
+		cmocka_unit_test(skips_leave_exactly_what_cannot_be_told_apart),
+		cmocka_unit_test(every_culprit_of_a_graph_is_found),
+	};
+
+	return cmocka_run_group_tests_name("search-property", tests, NULL, NULL);
+}
