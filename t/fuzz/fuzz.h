@@ -5,7 +5,9 @@
  * Every build runs each target over its samples as a test (replay.c). With --enable-fuzzing and
  * CC=clang it is linked with libFuzzer instead:
  *   mkdir scratch && t/fuzz/fuzz-fio scratch/ t/fuzz/corpus/fio t/data/testcases/fio
- * (new inputs go to the first directory). What it finds becomes a file of the corpus.
+ * (new inputs go to the first directory). What it finds becomes a file of the corpus. For
+ * fuzz-plan use LSAN_OPTIONS=suppressions=FILE with "leak:libfyaml.so" in it: libfyaml 0.7.12
+ * loses a buffer for a long run of '' in a single-quoted value.
  */
 #ifndef FB_T_FUZZ_FUZZ_H
 #define FB_T_FUZZ_FUZZ_H
