@@ -95,7 +95,8 @@ if [ -d "$FB_TEST_MODULAR" ]; then
 		for m in deterministic tcg; do
 			spec $m "$ext4" "\"modules\": \"$FB_TEST_MODULAR\"" >s.json
 			boot ok s.json
-			[ "$(grep -c "\"blk.flush_ios\": 64.0" r.json)" -eq 2 ]
+			# More than one for each write only where time goes by beside (tcg).
+			[ "$(grep -c "\"blk.flush_ios\": [6-9][0-9].0" r.json)" -eq 2 ]
 		done
 	'
 else
