@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "src/build/build.h"
+#include "src/build/code.h"
 #include "src/build/config.h"
 #include "src/build/log.h"
 #include "src/build/signature.h"
@@ -120,9 +121,10 @@ static void modules_are_seen(void **state)
 static void cause_follows_row(void **state)
 {
 	const struct cause_row *row = *state;
+	static const char *const roots[] = { "/wt/src", "/wt/obj", "../src", NULL };
 	struct fb_log_cause cause;
 
-	fb_log_find_cause(row->log, strlen(row->log), "/wt/src", "/wt/obj", &cause);
+	fb_log_find_cause(row->log, strlen(row->log), roots, &cause);
 	assert_string_equal(cause.line, row->line);
 	assert_int_equal(cause.fault, row->fault);
 	if (row->package)
@@ -137,7 +139,7 @@ static void control_bytes_do_not_get_through(void **state)
 	static const char log[] = "a.c:1:1: error: \033[31mred\033[0m\tand\177\r\n";
 	struct fb_log_cause cause;
 
-	fb_log_find_cause(log, strlen(log), NULL, NULL, &cause);
+	fb_log_find_cause(log, strlen(log), NULL, &cause);
 	for (const char *p = cause.line; *p; p++)
 		assert_true((unsigned char)*p >= ' ' && *p != 0x7f);
 	assert_contains(cause.line, "red");
@@ -151,7 +153,7 @@ static void long_lines_are_cut(void **state)
 
 	memset(log, 'x', sizeof(log) - 1);
 	memcpy(log, "a.c:1:1: error: ", 16);
-	fb_log_find_cause(log, strlen(log), NULL, NULL, &cause);
+	fb_log_find_cause(log, strlen(log), NULL, &cause);
 	assert_in_range(strlen(cause.line), 100, 1000);
 	fb_log_cause_release(&cause);
 }
@@ -304,6 +306,47 @@ static void pvh_note_is_found(void **state)
 	path = compile("pvh", other, "-nostdlib", "-static");
 	assert_int_equal(fb_signature_has_pvh(path, &err), 0);
 	free(path);
+}
+
+/* --- sources --- */
+
+struct code_row {
+	const char *name, *a, *b;
+	bool same;
+};
+
+static const struct code_row code_row[] = {
+	{ "code: another comment is the same code", "int a; /* one */\nint b;\n",
+	  "int a; /* two\n * lines */\nint b;\n", true },
+	{ "code: an added comment line is the same code", "f();\ng();\n",
+	  "f();\n\n/* why */\n\ng(); // how\n", true },
+	{ "code: blanks at both ends and between do not count", "if (a)  b;\n", "\tif (a) b;  \n",
+	  true },
+	{ "code: a last line without newline is other code only when it differs", "a;\n", "b;", false },
+	{ "code: a changed number is other code", "x = 1; /* a */\n", "x = 2; /* a */\n", false },
+	{ "code: what was commented out is other code", "f();\n", "/* f(); */\n", false },
+	{ "code: a comment separates words", "int/**/a;\n", "inta;\n", false },
+	{ "code: text in strings counts, also when it looks like a comment", "s = \"/* a */\";\n",
+	  "s = \"/* b */\";\n", false },
+	{ "code: blanks in strings count", "s = \"a b\";\n", "s = \"a  b\";\n", false },
+	{ "code: an escaped quote does not end a string", "s = \"\\\" /* a */\";\n",
+	  "s = \"\\\" /* b */\";\n", false },
+	{ "code: a quote as a character starts no string", "c = '\"'; /* a */\n",
+	  "c = '\"'; /* b */\n", true },
+	{ "code: line breaks count, they end a directive", "#define A\nb\n", "#define A b\n", false },
+	{ "code: a joined line is one line", "#define A \\\n b\n", "#define A b\n", true },
+	{ "code: a joined line comment goes on", "a; // x \\\n y\nb;\n", "a;\nb;\n", true },
+	{ "code: a comment without end hides the rest", "a; /* b;\n", "a; /* c;\n", true },
+	{ "code: empty files are the same", "", "/* nothing */\n", true },
+};
+
+static void code_follows_row(void **state)
+{
+	const struct code_row *row = *state;
+
+	assert_int_equal(fb_code_same(row->a, strlen(row->a), row->b, strlen(row->b)), row->same);
+	assert_int_equal(fb_code_same(row->b, strlen(row->b), row->a, strlen(row->a)), row->same);
+	assert_true(fb_code_same(row->a, strlen(row->a), row->a, strlen(row->a)));
 }
 
 /* --- JSON --- */
@@ -459,6 +502,8 @@ int main(void)
 	ADD("signature: stripping changes nothing", stripping_keeps_the_signature, NULL);
 	ADD("signature: other files are refused", other_files_are_refused, NULL);
 	ADD("signature: the PVH note is found", pvh_note_is_found, NULL);
+	for (size_t i = 0; i < FB_ARRAY_SIZE(code_row); i++)
+		ADD(code_row[i].name, code_follows_row, &code_row[i]);
 	ADD("json: a spec survives, and is read strictly", spec_survives_json, NULL);
 	ADD("json: a result survives, and is read strictly", result_survives_json, NULL);
 	for (size_t i = 0; i < FB_ARRAY_SIZE(fragment); i++) {

@@ -31,7 +31,7 @@
  * Part of every key and of the stamp of an object directory. Raise it when a change here
  * makes another image of the same source.
  */
-#define RULES "firstbad build rules 1"
+#define RULES "firstbad build rules 2"
 
 #define ARCH		"x86_64"
 #define CONFIG_MAX_B	(4u << 20)
@@ -294,10 +294,42 @@ static bool is_older(struct version v, unsigned major, unsigned minor)
 	return v.major < major || (v.major == major && v.minor < minor);
 }
 
+/*
+ * The deepest directory that holds both the source and the objects; NULL when that is "/".
+ * ccache names files below it relative to the object directory, so that pairs of source and
+ * objects that lie alike to each other share what it has.
+ */
+static char *common_parent(const struct build *b)
+{
+	FB_CLEANUP(fb_freep) char *dir = fb_xstrdup(b->src);
+
+	while (strrchr(dir, '/') > dir) {
+		size_t n;
+
+		*strrchr(dir, '/') = '\0';
+		n = strlen(dir);
+		if (!strncmp(b->objdir, dir, n) && b->objdir[n] == '/')
+			return FB_TAKE(dir);
+	}
+	return NULL;
+}
+
+/* The source as seen from the object directory, by way of their common parent @base. */
+static char *relative_src(const struct build *b, const char *base)
+{
+	struct fb_str s = FB_STR_INIT;
+
+	for (const char *p = b->objdir + strlen(base); *p; p++)
+		if (*p == '/')
+			fb_str_add(&s, s.len ? "/.." : "..");
+	fb_str_add(&s, b->src + strlen(base));
+	return fb_str_take(&s);
+}
+
 static void make_env(struct build *b)
 {
 	extern char **environ;
-	FB_CLEANUP(fb_freep) char *parent = fb_xstrdup(b->src);
+	FB_CLEANUP(fb_freep) char *base = common_parent(b);
 
 	for (size_t i = 0; i < FB_ARRAY_SIZE(env_set); i++)
 		fb_strv_add(&b->env, env_set[i]);
@@ -307,22 +339,10 @@ static void make_env(struct build *b)
 
 		fb_strv_add(&b->env, dir);
 	}
-	/*
-	 * ccache names files below this directory relative to the object directory, so that
-	 * worktrees next to each other share. It is the part that both paths have in common.
-	 */
-	while (strrchr(parent, '/') > parent) {
-		FB_CLEANUP(fb_freep) char *set = fb_xasprintf("CCACHE_BASEDIR=%s", parent);
-		size_t n;
+	if (base) {
+		FB_CLEANUP(fb_freep) char *set = fb_xasprintf("CCACHE_BASEDIR=%s", base);
 
-		*strrchr(parent, '/') = '\0';
-		n = strlen(parent);
-		if (n && !strncmp(b->objdir, parent, n) && b->objdir[n] == '/') {
-			free(set);
-			set = fb_xasprintf("CCACHE_BASEDIR=%s", parent);
-			fb_strv_add(&b->env, set);
-			break;
-		}
+		fb_strv_add(&b->env, set);
 	}
 	for (char **e = environ; *e; e++) {
 		FB_CLEANUP(fb_freep) char *name = fb_xstrndup(*e, strcspn(*e, "="));
@@ -365,6 +385,9 @@ static void make_args(struct build *b)
 {
 	FB_CLEANUP(fb_freep) char *ccache = fb_proc_find("ccache");
 	FB_CLEANUP(fb_freep) char *release = release_of(b);
+	FB_CLEANUP(fb_freep) char *base = common_parent(b);
+	FB_CLEANUP(fb_freep) char *rel = base ? relative_src(b, base) : NULL;
+	FB_CLEANUP(fb_freep) char *flags = NULL;
 	unsigned jobs = b->spec->jobs;
 	char number[32];
 
@@ -386,8 +409,14 @@ static void make_args(struct build *b)
 		fb_strv_add(&b->make, "SUBLEVEL=0");
 		fb_strv_add(&b->make, "EXTRAVERSION=");
 	}
-	/* __FILE__ must not say where the tree lies; kernels do this themselves since v5.7. */
-	add_arg(b, "KCFLAGS=-Wno-error -fmacro-prefix-map=%s/=", b->src);
+	/*
+	 * __FILE__ must not say where the tree lies. Kernels care for that themselves since
+	 * v5.7, but do not know the relative names that ccache makes.
+	 */
+	flags = base ? fb_xasprintf("-Wno-error -fmacro-prefix-map=%s/= -fmacro-prefix-map=%s/=",
+				    b->src, rel) :
+		       fb_xasprintf("-Wno-error -fmacro-prefix-map=%s/=", b->src);
+	add_arg(b, "KCFLAGS=%s", flags);
 	/* For programs below tools/ (objtool). */
 	fb_strv_add(&b->make, "WERROR=0");
 	/* Before v5.7 scripts/dtc defines yylloc twice, which gcc 10 no longer merges. */
@@ -546,6 +575,9 @@ static int judge_failure(struct build *b, const char *log, struct fb_error *err)
 {
 	FB_CLEANUP(fb_str_release) struct fb_str s = FB_STR_INIT;
 	FB_CLEANUP(fb_log_cause_release) struct fb_log_cause cause = { 0 };
+	FB_CLEANUP(fb_freep) char *base = common_parent(b);
+	FB_CLEANUP(fb_freep) char *rel = base ? relative_src(b, base) : NULL;
+	const char *roots[] = { b->src, b->objdir, rel, NULL };
 	const char *tmp = getenv("TMPDIR");
 
 	if (is_disk_full(b->objdir) || is_disk_full(b->entry.dir) ||
@@ -553,7 +585,7 @@ static int judge_failure(struct build *b, const char *log, struct fb_error *err)
 		return fb_error_set_sys(err, ENOSPC, "build in '%s'", b->objdir);
 	if (fb_file_read(log, LOG_MAX_B, &s, err) < 0)
 		return -1;
-	fb_log_find_cause(fb_str_cstr(&s), s.len, b->src, b->objdir, &cause);
+	fb_log_find_cause(fb_str_cstr(&s), s.len, roots, &cause);
 	switch (cause.fault) {
 	case FB_LOG_COMMIT:
 		b->cause = FB_TAKE(cause.line);

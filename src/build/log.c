@@ -68,10 +68,11 @@ static bool is_noise(const char *line)
 	return is_excerpt(line) || strstr(line, "warning: ") || strstr(line, ": note: ");
 }
 
+/* as puts the words in quotes; everything else after a colon. */
 static bool says_no_space(const char *line)
 {
 	return strstr(line, ": No space left on device") || strstr(line, ": Disk quota exceeded") ||
-	       strstr(line, ": No space left on device.");
+	       strstr(line, ": 'No space left on device'");
 }
 
 static bool is_killed(const char *line)
@@ -164,9 +165,9 @@ static const char *missing_header(const char *line)
 static bool is_error(const char *line)
 {
 	static const char *const words[] = {
-		": error: ",	       ": fatal error: ",	": Error: ",
+		": error: ",	       ": fatal error: ",	": Error: ",	": Fatal error: ",
 		": undefined reference to", "undefined symbol: ",   ": multiple definition of",
-		"ERROR: modpost: ",    ": syntax error",	": unknown statement",
+		"ERROR: modpost: ",    ": syntax error",	": unknown statement", ": invalid statement",
 		": internal compiler error: ", "recursive dependency detected",
 		"*** No rule to make target", ": can't open file ", "*** missing separator",
 		"*** multiple target patterns", "*** mixed implicit and ",
@@ -176,51 +177,63 @@ static bool is_error(const char *line)
 		"FAILED: ", "FATAL: ",
 	};
 
+	/* Only says where the next line's fault is. */
+	if (strstr(line, ": in function `"))
+		return false;
 	for (size_t i = 0; i < FB_ARRAY_SIZE(words); i++)
 		if (strstr(line, words[i]))
 			return true;
+	/* A script or program of the tree's own that is not there. */
+	if ((fb_str_has_prefix(line, "make") && fb_str_has_suffix(line, ": No such file or directory")) ||
+	    (strstr(line, "sh: ") && fb_str_has_suffix(line, ": not found")))
+		return true;
 	for (size_t i = 0; i < FB_ARRAY_SIZE(starts); i++)
 		if (fb_str_has_prefix(line, starts[i]))
 			return true;
 	return false;
 }
 
+/* Length of the root with its slash that a path at @p begins with; 0 when there is none. */
+static size_t root_len(const char *line, const char *p, const char *const *roots)
+{
+	/* Not inside a longer path. */
+	if (p > line && (isalnum((unsigned char)p[-1]) || strchr("/._-", p[-1])))
+		return 0;
+	for (; roots && *roots; roots++) {
+		size_t n = strlen(*roots);
+
+		if (n && !strncmp(p, *roots, n) && p[n] == '/')
+			return n + 1;
+	}
+	return 0;
+}
+
 /* Copy without control bytes and without the places of this host. */
-static char *clean(const char *line, const char *src, const char *objdir)
+static char *clean(const char *line, const char *const *roots)
 {
 	struct fb_str s = FB_STR_INIT;
-	const char *prefix[] = { src, objdir };
 
-	for (const char *p = line; *p && s.len < LINE_MAX_B;) {
-		bool cut = false;
-
-		for (size_t i = 0; i < FB_ARRAY_SIZE(prefix) && !cut; i++) {
-			size_t n = prefix[i] ? strlen(prefix[i]) : 0;
-
-			if (n && !strncmp(p, prefix[i], n) && p[n] == '/') {
-				p += n + 1;
-				cut = true;
-			}
-		}
-		if (cut)
-			continue;
-		fb_str_addc(&s, (unsigned char)*p < ' ' || *p == 0x7f ? ' ' : *p);
-		p++;
+	for (const char *p = line; *p && s.len < LINE_MAX_B; p++) {
+		p += root_len(line, p, roots);
+		if (*p)
+			fb_str_addc(&s, (unsigned char)*p < ' ' || *p == 0x7f ? ' ' : *p);
+		else
+			break;
 	}
 	return fb_str_take(&s);
 }
 
 static void set(struct fb_log_cause *cause, enum fb_log_fault fault, const char *line,
-		const char *package, const char *src, const char *objdir)
+		const char *package, const char *const *roots)
 {
 	free(cause->line);
 	free(cause->package);
 	cause->fault = fault;
-	cause->line = clean(line, src, objdir);
+	cause->line = clean(line, roots);
 	cause->package = package ? fb_xstrdup(package) : NULL;
 }
 
-void fb_log_find_cause(const char *buf, size_t len, const char *src, const char *objdir,
+void fb_log_find_cause(const char *buf, size_t len, const char *const *roots,
 		       struct fb_log_cause *ret)
 {
 	struct fb_log_cause found = { .fault = FB_LOG_COMMIT };
@@ -238,28 +251,28 @@ void fb_log_find_cause(const char *buf, size_t len, const char *src, const char 
 		if (!n || is_excerpt(line))
 			continue;
 		if (says_no_space(line)) {
-			set(&found, FB_LOG_SPACE, line, NULL, src, objdir);
+			set(&found, FB_LOG_SPACE, line, NULL, roots);
 			rank = HOST_LINE;
 		} else if (is_killed(line)) {
-			set(&found, FB_LOG_KILLED, line, NULL, src, objdir);
+			set(&found, FB_LOG_KILLED, line, NULL, roots);
 			rank = HOST_LINE;
 		} else if (rank < TOOL_LINE && ((package = missing_program(line)) != NULL ||
 						(package = missing_header(line)) != NULL)) {
-			set(&found, FB_LOG_TOOL, line, package, src, objdir);
+			set(&found, FB_LOG_TOOL, line, package, roots);
 			rank = TOOL_LINE;
 		} else if (rank < ERROR_LINE && !is_noise(line) && is_error(line)) {
-			set(&found, FB_LOG_COMMIT, line, NULL, src, objdir);
+			set(&found, FB_LOG_COMMIT, line, NULL, roots);
 			rank = ERROR_LINE;
 		} else if (rank < MAKE_LINE && strstr(line, "*** ")) {
-			set(&found, FB_LOG_COMMIT, line, NULL, src, objdir);
+			set(&found, FB_LOG_COMMIT, line, NULL, roots);
 			rank = MAKE_LINE;
 		} else if (rank < MAKE_LINE) {
-			set(&found, FB_LOG_COMMIT, line, NULL, src, objdir);
+			set(&found, FB_LOG_COMMIT, line, NULL, roots);
 			rank = LAST_LINE;
 		}
 	}
 	if (rank == NOTHING)
-		set(&found, FB_LOG_COMMIT, "no output", NULL, src, objdir);
+		set(&found, FB_LOG_COMMIT, "no output", NULL, roots);
 	*ret = found;
 }
 

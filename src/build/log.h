@@ -20,8 +20,8 @@ struct fb_log_cause {
 
 /**
  * fb_log_find_cause() - The line that says why.
- * @src, @objdir: prefixes cut from paths in the line, so that the cause does not depend on where
- *	the tree lies; may be NULL.
+ * @roots: directories cut from paths in the line, so that the cause does not depend on where
+ *	the tree lies; ends with NULL; may be NULL.
  *
  * Faults of this host win over errors of the source wherever they stand: a full disk also
  * makes compilers complain. Then the first compiler or linker error, kconfig or modpost
@@ -29,7 +29,7 @@ struct fb_log_cause {
  *
  * Ownership: release with fb_log_cause_release().
  */
-void fb_log_find_cause(const char *buf, size_t len, const char *src, const char *objdir,
+void fb_log_find_cause(const char *buf, size_t len, const char *const *roots,
 		       struct fb_log_cause *ret);
 void fb_log_cause_release(struct fb_log_cause *cause);
 
