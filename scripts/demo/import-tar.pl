@@ -10,6 +10,7 @@
 use strict;
 use warnings;
 
+$SIG{__DIE__} = sub { print STDERR $_[0]; exit 2 };
 my ($ref, $subject, $parent) = @ARGV;
 die "usage: import-tar.pl REF SUBJECT [PARENT]\n" unless defined $subject;
 binmode STDIN;

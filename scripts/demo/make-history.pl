@@ -19,9 +19,11 @@
 # most of that, but some pairs are torn on purpose: the commits between them do not build.
 use strict;
 use warnings;
+use File::Spec;
 use IO::Handle;
 use IPC::Open2;
 
+$SIG{__DIE__} = sub { print STDERR $_[0]; exit 2 };
 die "usage: make-history.pl REPO FROM TO COMPILED SEED KIND OUT\n" unless @ARGV == 7;
 my ($repo, $from, $to, $compiled_file, $seed, $kind, $out_file) = @ARGV;
 die "the seed '$seed' is not a number\n" unless $seed =~ /^\d{1,9}$/;
@@ -32,6 +34,7 @@ my $state = ($seed * 2654435761 + 12345) % 4294967296;
 sub chance
 {
 	my ($n) = @_;
+	return 0 if $n < 2;
 	for (1 .. 2) {
 		$state ^= ($state << 13) % 4294967296;
 		$state ^= $state >> 17;
@@ -57,8 +60,9 @@ sub git
 	open(my $pipe, '-|', 'git', '-C', $repo, @_) or die "git: $!\n";
 	binmode $pipe;
 	local $/;
-	my $text = <$pipe>;
-	close($pipe) or die "git @_[0, 1]: failed\n";
+	my $text = <$pipe> // '';
+	# git grep ends with 1 when it found nothing.
+	close($pipe) or ($_[0] eq 'grep' && $? == 256) or die "git $_[0]: failed\n";
 	return $text;
 }
 
@@ -402,13 +406,17 @@ for my $t (@torn) {
 		splice(@order, $at, 1);
 		$at = $#order - GAP_MAX - 3 - chance(20);
 		$at = 2 if $at < 2;
+		$at = @order if $at > @order;
 		splice(@order, $at, 0, $early);
 	} elsif ($at < 2) {
 		splice(@order, $at, 1);
 		$at = 2 + chance(10);
+		$at = @order if $at > @order;
 		splice(@order, $at, 0, $early);
 	}
-	splice(@order, $at + 1 + GAP_MIN + chance(GAP_MAX - GAP_MIN + 1), 0, $late);
+	my $behind = $at + 1 + GAP_MIN + chance(GAP_MAX - GAP_MIN + 1);
+	splice(@order, $behind < @order ? $behind : scalar @order, 0, $late);
+	warn "torn: $early ... $late\n" if $ENV{DEMO_DEBUG};
 }
 
 # ---- commits ----
@@ -456,7 +464,7 @@ use constant NR_SAME => 16;
 		my %sub = map { subsystem($_) => 1 } @$paths;
 		my @names = sort keys %sub;
 		@names = (@names[0 .. 2], '...') if @names > 4;
-		splice(@commit, 2 + chance(@commit - 2), 0,
+		splice(@commit, 1 + chance(scalar @commit), 0,
 		       { what => 'same', paths => $paths,
 			 subject => join(', ', @names) . ': update ' . @$paths . ' files',
 			 body => 'As in the next release. Not compiled with the configuration of the demo.' });
@@ -602,7 +610,8 @@ for my $c (@commit) {
 my @left = grep { !$done{$_} } keys %change;
 die "files were forgotten: @left\n" if @left;
 
-my $marks = "$out_file.marks";
+# git resolves it from the repository.
+my $marks = File::Spec->rel2abs("$out_file.marks");
 open(my $fi, '|-', 'git', '-C', $repo, 'fast-import', '--quiet', '--force', "--export-marks=$marks")
 	or die "git fast-import: $!\n";
 binmode $fi;
