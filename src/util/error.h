@@ -17,6 +17,7 @@ enum fb_error_code {
 	FB_ERROR_MISSING, /* a tool, package or machine kind is not there */
 	FB_ERROR_INFRA,	  /* the lab failed, not the kernel: retry, never a verdict */
 	FB_ERROR_STORE,	  /* the database */
+	FB_ERROR_STOPPED, /* a signal asked us to stop; everything finished is kept */
 };
 
 struct fb_error {

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The whole report as one JSON object. */
+#include <math.h>
+
+#include "reporters/report.h"
+#include "src/util/json.h"
+
+static json_t *text(const char *s)
+{
+	return s ? json_string(s) : json_null();
+}
+
+static json_t *number(double v)
+{
+	return isfinite(v) ? json_real(v) : json_null();
+}
+
+static json_t *commit(const struct fb_report_commit *c)
+{
+	json_t *o = json_object();
+
+	json_object_set_new(o, "oid", text(c->oid));
+	json_object_set_new(o, "subject", text(c->subject));
+	json_object_set_new(o, "author_name", text(c->author_name));
+	json_object_set_new(o, "author_email", text(c->author_email));
+	json_object_set_new(o, "author_s", json_integer(c->author_s));
+	return o;
+}
+
+static json_t *step(const struct fb_report_step *s)
+{
+	json_t *o = json_object(), *values = json_array();
+
+	for (size_t i = 0; i < s->nr_values; i++)
+		json_array_append_new(values, json_real(s->values[i]));
+	json_object_set_new(o, "oid", text(s->oid));
+	json_object_set_new(o, "subject", text(s->subject));
+	json_object_set_new(o, "role", text(s->role));
+	json_object_set_new(o, "values", values);
+	json_object_set_new(o, "skipped", text(s->cause));
+	json_object_set_new(o, "same_kernel_as", text(s->same_as));
+	json_object_set_new(o, "posterior", number(s->posterior));
+	return o;
+}
+
+static json_t *effect(const struct fb_report *r)
+{
+	json_t *o;
+
+	if (!r->has_effect)
+		return json_null();
+	o = json_object();
+	json_object_set_new(o, "formula", json_string("mean_bad / mean_good - 1"));
+	json_object_set_new(o, "mean_good", number(r->mean_good));
+	json_object_set_new(o, "mean_bad", number(r->mean_bad));
+	json_object_set_new(o, "change", number(r->effect));
+	json_object_set_new(o, "change_lo95", number(r->effect_lo));
+	json_object_set_new(o, "change_hi95", number(r->effect_hi));
+	json_object_set_new(o, "boot_to_boot", number(r->sigma));
+	return o;
+}
+
+static void render(const struct fb_report *r, struct fb_str *out)
+{
+	json_auto_t *o = json_object();
+	json_t *commits = json_array(), *steps = json_array(), *checks = json_array();
+
+	json_object_set_new(o, "schema", json_integer(1));
+	json_object_set_new(o, "firstbad", text(r->version));
+	json_object_set_new(o, "session", text(r->session));
+	json_object_set_new(o, "verdict", text(r->verdict));
+	for (size_t i = 0; i < r->nr_commits; i++)
+		json_array_append_new(commits, commit(&r->commits[i]));
+	json_object_set_new(o, "commits", commits);
+	json_object_set_new(o, "confidence", number(r->confidence));
+	json_object_set_new(o, "something_else", number(r->something_else));
+	json_object_set_new(o, "good", commit(&r->good));
+	json_object_set_new(o, "bad", commit(&r->bad));
+	json_object_set_new(o, "cell", text(r->cell));
+	json_object_set_new(o, "metric", text(r->metric));
+	json_object_set_new(o, "unit", text(r->unit));
+	json_object_set_new(o, "better", text(r->better));
+	json_object_set_new(o, "min_effect", number(r->min_effect));
+	json_object_set_new(o, "effect", effect(r));
+	json_object_set_new(o, "boots", json_integer(r->boots));
+	json_object_set_new(o, "commits_tested", json_integer(r->commits_tested));
+	json_object_set_new(o, "candidates", json_integer(r->candidates));
+	json_object_set_new(o, "machine", text(r->machine));
+	json_object_set_new(o, "fingerprint", text(r->fingerprint));
+	for (size_t i = 0; i < r->nr_steps; i++)
+		json_array_append_new(steps, step(&r->steps[i]));
+	json_object_set_new(o, "steps", steps);
+	for (size_t i = 0; i < r->nr_checks; i++)
+		json_array_append_new(checks, json_pack("{s:o, s:o}", "check", text(r->checks[i].name),
+							"result", text(r->checks[i].result)));
+	json_object_set_new(o, "checks", checks);
+	json_object_set_new(o, "plan", text(r->plan));
+	fb_json_pretty(o, out);
+}
+
+const struct fb_reporter fb_reporter_json = {
+	.name = "json",
+	.summary = "everything, for programs",
+	.render = render,
+};

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a report says, filled by the controller; a reporter turns it into bytes. Reporters
+ * open no file and read no clock: equal structs give equal bytes.
+ */
+#ifndef FB_REPORTERS_REPORT_H
+#define FB_REPORTERS_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/util/str.h"
+
+struct fb_report_commit {
+	const char *oid, *subject, *author_name, *author_email;
+	int64_t author_s;
+};
+
+/* One commit that the bisection looked at, oldest first. */
+struct fb_report_step {
+	const char *oid, *subject;
+	const char *role;      /* "good end", "bad end", "merge base", "" */
+	const double *values;  /* one a boot, in the metric's unit, in the order of recording */
+	size_t nr_values;
+	const char *cause;     /* why it was skipped, or NULL */
+	const char *same_as;   /* oid of an earlier step that builds the same kernel, or NULL */
+	double posterior;      /* that it is the one step */
+};
+
+struct fb_report_check {
+	const char *name;   /* "all parents measured" */
+	const char *result; /* what was found, or "not made: why" */
+};
+
+struct fb_report {
+	const char *verdict;   /* "found", "range", "none", ...; fb_verdict_name() */
+	const char *session;
+	const char *version;   /* of firstbad */
+	const char *repo;
+	const struct fb_report_commit *commits; /* the one, or those that cannot be told apart */
+	size_t nr_commits;
+	struct fb_report_commit good, bad;
+	const char *cell;      /* parameters, "testcase=fio,bs=4k,..." */
+	const char *metric, *unit;
+	const char *better;    /* "higher is better", "lower is better", "neither is better" */
+	double confidence, something_else;
+	bool has_effect;
+	double mean_good, mean_bad;
+	double effect, effect_lo, effect_hi; /* bad / good - 1, 95 % interval */
+	double sigma;	       /* boot to boot, ratio */
+	double min_effect;
+	unsigned boots, commits_tested, candidates;
+	const char *machine, *machine_note;
+	const char *fingerprint; /* JSON text of the environment, or NULL */
+	const char *plan;      /* YAML text */
+	const struct fb_report_step *steps;
+	size_t nr_steps;
+	const struct fb_report_check *checks;
+	size_t nr_checks;
+};
+
+struct fb_reporter {
+	const char *name;
+	const char *summary;
+	void (*render)(const struct fb_report *report, struct fb_str *out);
+};
+
+/** fb_reporters() - All formats, NULL-terminated, in strcmp order. */
+const struct fb_reporter *const *fb_reporters(void);
+
+/** fb_reporter_find() - By name, or NULL. */
+const struct fb_reporter *fb_reporter_find(const char *name);
+
+extern const struct fb_reporter fb_reporter_json;
+extern const struct fb_reporter fb_reporter_plain;
+
+#endif

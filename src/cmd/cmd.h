@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the commands share: their table, options, exit statuses and printing. */
+#ifndef FB_CMD_CMD_H
+#define FB_CMD_CMD_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "src/controller/bisect.h"
+#include "src/controller/lab.h"
+
+/* Exit statuses; 125 to 127 belong to `git bisect run`, 128 and above to signals. man page: EXIT STATUS. */
+enum fb_exit {
+	FB_EXIT_OK = 0,		   /* done; for a bisection: one commit found */
+	FB_EXIT_RANGE = 10,	   /* several commits that cannot be told apart */
+	FB_EXIT_NONE = 11,	   /* no change of the size looked for */
+	FB_EXIT_UNDECIDED = 12,	   /* boots or time ran out */
+	FB_EXIT_OTHER = 13,	   /* not one step, or the good side was made fast */
+	FB_EXIT_UNTESTABLE = 14,   /* an end cannot be measured */
+	FB_EXIT_USAGE = 64,	   /* wrong command line, plan, revision or other input */
+	FB_EXIT_MISSING = 69,	   /* a program, package or machine kind is not there */
+	FB_EXIT_FAILED = 70,	   /* anything else went wrong */
+	FB_EXIT_SYSTEM = 74,	   /* disk full and other system errors */
+	FB_EXIT_INFRA = 75,	   /* the lab failed again and again: try later */
+	FB_EXIT_STOPPED = 76,	   /* stopped by SIGINT or SIGTERM; run again to go on */
+};
+
+struct fb_command {
+	const char *name;    /* "bisect auto" for sub-commands */
+	const char *summary; /* NULL: not listed */
+	int (*run)(int argc, char **argv);
+};
+
+extern const struct fb_command fb_commands[]; /* ends with a NULL name */
+
+int fb_cmd_bisect_auto(int argc, char **argv);
+int fb_cmd_bisect_status(int argc, char **argv);
+int fb_cmd_doctor(int argc, char **argv);
+int fb_cmd_job(int argc, char **argv);
+int fb_cmd_list(int argc, char **argv);
+int fb_cmd_measure(int argc, char **argv);
+int fb_cmd_report(int argc, char **argv);
+
+/* --- options ----------------------------------------------------------------------------- */
+
+enum fb_opt_kind {
+	FB_OPT_FLAG,	/* bool * */
+	FB_OPT_STRING,	/* const char ** */
+	FB_OPT_STRINGS, /* char ***, may be given several times */
+	FB_OPT_UINT,	/* unsigned * */
+};
+
+struct fb_opt {
+	const char *name; /* long name */
+	char letter;	  /* short name, or 0 */
+	enum fb_opt_kind kind;
+	void *to;
+	const char *arg;  /* shown in --help: "PLAN" */
+	const char *help;
+};
+
+/* Options that every command has; the table of a command begins with FB_COMMON_OPTS(common). */
+struct fb_common {
+	const char *dir;  /* -C */
+	const char *repo; /* --repo */
+	bool json, quiet;
+};
+
+#define FB_COMMON_OPTS(c)                                                                          \
+	{ "repo", 0, FB_OPT_STRING, &(c).repo, "DIR", "the kernel tree; default: the current directory" }, \
+	{ "directory", 'C', FB_OPT_STRING, &(c).dir, "DIR", "change to DIR first, as git -C" },     \
+	{ "json", 0, FB_OPT_FLAG, &(c).json, NULL, "print JSON" },                                  \
+	{ "quiet", 'q', FB_OPT_FLAG, &(c).quiet, NULL, "no progress on stderr" }
+
+/**
+ * fb_opt_parse() - Parse options; positional arguments move to the end.
+ * @usage: the line after "usage: firstbad ", @about: a paragraph for --help.
+ * @ret_first: index in argv of the first positional argument.
+ *
+ * Return: -1 to go on, else the exit status (--help was printed, or an error).
+ */
+int fb_opt_parse(int argc, char **argv, const char *usage, const char *about,
+		 const struct fb_opt *opts, size_t nr_opts, int *ret_first);
+
+/* --- what commands begin and end with ------------------------------------------------------ */
+
+/** fb_fail() - Print "firstbad: ..." and return the exit status that belongs to the error. */
+int fb_fail(const struct fb_error *err);
+
+/** fb_enter() - Carry out -C. */
+int fb_enter(const struct fb_common *common, struct fb_error *err);
+
+/** fb_open_history() - The repository of --repo or the current directory. */
+int fb_open_history(const struct fb_common *common, struct fb_history **ret, struct fb_error *err);
+
+/** fb_open_store() - The store of this user. */
+int fb_open_store(struct fb_store **ret, struct fb_error *err);
+
+/** fb_load_plan() - The plan at @path, or the default plan for NULL. */
+int fb_load_plan(const char *path, struct fb_plan **ret, struct fb_error *err);
+
+/** fb_session_plan() - The plan that a session was begun with. */
+int fb_session_plan(const struct fb_session *session, struct fb_plan **ret, struct fb_error *err);
+
+/** fb_kconfig_dir() - Where the config fragments are installed; owned. */
+char *fb_kconfig_dir(void);
+
+/** fb_self() - Path of this program; owned. */
+char *fb_self(struct fb_error *err);
+
+/** fb_catch_signals() - SIGINT and SIGTERM set the returned flag instead of killing. */
+const volatile sig_atomic_t *fb_catch_signals(void);
+
+/** fb_progress_observer() - Progress to stderr: a live line on a terminal, plain lines elsewhere. */
+struct fb_observer fb_progress_observer(const struct fb_common *common);
+
+/** fb_progress_end() - Take the live line away before something else is printed. */
+void fb_progress_end(void);
+
+/** fb_put() - Print to stdout. Return: 0, or FB_EXIT_SYSTEM when it could not be written. */
+int fb_put(const char *text);
+
+/** fb_verdict_exit() - The exit status of a verdict. */
+int fb_verdict_exit(const char *verdict);
+
+#endif

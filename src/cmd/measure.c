@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `firstbad measure`: run a plan's matrix on some revisions. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/cmd/cmd.h"
+#include "src/controller/measure.h"
+#include "src/util/clock.h"
+#include "src/util/json.h"
+#include "src/util/util.h"
+
+/*
+ * Without any measurement of this host a boot is reckoned to take this long, besides what
+ * each cell's own time limit says nothing about; printed as an estimate only.
+ */
+#define GUESS_BOOT_S 15
+#define GUESS_CELL_S 8
+
+struct opts {
+	struct fb_common common;
+	char **revs;
+	unsigned boots;
+	bool dry_run;
+};
+
+/* Metrics that any boot gave for a cell, in the order in which they came; owned vector. */
+static char **metrics_of(const struct fb_measured *m, size_t nr, const char *cell_key, bool all)
+{
+	char **names = NULL;
+
+	for (size_t i = 0; i < nr; i++)
+		for (size_t j = 0; j < m[i].nr_boots; j++)
+			for (size_t k = 0; k < m[i].boots[j].nr_samples; k++) {
+				const struct fb_store_sample *s = &m[i].boots[j].samples[k];
+				const struct fb_metric *metric = fb_metric_find(s->metric);
+				bool seen = false;
+
+				if (strcmp(s->cell, cell_key) != 0 ||
+				    (!all && (!metric || !metric->headline)))
+					continue;
+				for (size_t n = 0; names && names[n] && !seen; n++)
+					seen = !strcmp(names[n], s->metric);
+				if (!seen)
+					fb_strv_add(&names, s->metric);
+			}
+	return names;
+}
+
+static void print_plain(const struct fb_plan *plan, const struct fb_measured *m, size_t nr,
+			struct fb_str *out)
+{
+	for (size_t i = 0; i < nr; i++) {
+		size_t bad = 0;
+
+		for (size_t j = 0; j < m[i].nr_boots; j++)
+			bad += strcmp(m[i].boots[j].end, fb_end_name(FB_END_OK)) != 0;
+		fb_str_addf(out, "%.12s  ", m[i].commit.hex);
+		if (m[i].cause)
+			fb_str_addf(out, "does not build: %s\n", m[i].cause);
+		else
+			fb_str_addf(out, "%zu boots, %zu without a value\n", m[i].nr_boots, bad);
+		for (size_t j = 0; j < m[i].nr_boots; j++)
+			if (m[i].boots[j].why)
+				fb_str_addf(out, "    seed %llu: %s: %s\n",
+					    (unsigned long long)m[i].boots[j].seed, m[i].boots[j].end,
+					    m[i].boots[j].why);
+	}
+	for (size_t c = 0; c < plan->nr_cells; c++) {
+		FB_CLEANUP(fb_freep) char *key = fb_cell_key(&plan->cells[c]);
+		FB_CLEANUP(fb_freep) char *label = fb_cell_label(&plan->cells[c]);
+		FB_CLEANUP(fb_strvp) char **names = metrics_of(m, nr, key, false);
+
+		fb_str_addf(out, "\n%s\n", label);
+		for (size_t k = 0; names && names[k]; k++) {
+			const struct fb_metric *metric = fb_metric_find(names[k]);
+
+			fb_str_addf(out, "  %s (%s)\n", names[k], metric ? metric->unit : "?");
+			for (size_t i = 0; i < nr; i++) {
+				struct fb_summary s = fb_measured_summary(&m[i], key, names[k]);
+
+				if (!s.nr)
+					continue;
+				fb_str_addf(out, "    %.12s  mean %.6g  sd %.2f%%  (%.6g .. %.6g, %zu boots)\n",
+					    m[i].commit.hex, s.mean, 100 * s.sd / fabs(s.mean), s.min,
+					    s.max, s.nr);
+			}
+		}
+	}
+}
+
+static json_t *boot_json(const struct fb_store_boot *boot)
+{
+	json_t *o = json_pack("{s:I, s:s, s:s*, s:I}", "seed", (json_int_t)boot->seed, "end",
+			      boot->end, "why", boot->why, "wall_ns", (json_int_t)boot->wall_ns);
+	json_t *samples = json_array();
+
+	for (size_t i = 0; i < boot->nr_samples; i++) {
+		const struct fb_store_sample *s = &boot->samples[i];
+
+		json_array_append_new(samples, json_pack("{s:s, s:i, s:s, s:f}", "cell", s->cell, "run",
+							 (int)s->run, "metric", s->metric, "value",
+							 s->value));
+	}
+	json_object_set_new(o, "samples", samples);
+	if (boot->facts)
+		json_object_set(o, "facts", boot->facts);
+	return o;
+}
+
+static void print_json(const struct fb_measured *m, size_t nr, struct fb_str *out)
+{
+	json_auto_t *revs = json_array(), *o = NULL;
+
+	for (size_t i = 0; i < nr; i++) {
+		json_t *boots = json_array();
+
+		for (size_t j = 0; j < m[i].nr_boots; j++)
+			json_array_append_new(boots, boot_json(&m[i].boots[j]));
+		json_array_append_new(revs, json_pack("{s:s, s:s*, s:s*, s:o}", "commit",
+						      m[i].commit.hex, "signature", m[i].signature,
+						      "cause", m[i].cause, "boots", boots));
+	}
+	o = json_pack("{s:i, s:O}", "schema", 1, "revs", revs);
+	fb_json_pretty(o, out);
+}
+
+static int dry_run(const struct fb_plan *plan, const struct opts *o, unsigned boots)
+{
+	size_t nr_revs = fb_strv_len(o->revs);
+	double s = (double)boots * (double)nr_revs *
+		   (GUESS_BOOT_S + GUESS_CELL_S * (double)plan->nr_cells);
+	struct fb_str out = FB_STR_INIT;
+	json_auto_t *json = json_object();
+	json_t *cells = json_array();
+	int rc;
+
+	for (size_t i = 0; i < plan->nr_cells; i++) {
+		FB_CLEANUP(fb_freep) char *key = fb_cell_key(&plan->cells[i]);
+		const struct fb_testcase *t = plan->cells[i].testcase;
+		const char *why = t->unavailable ? t->unavailable() : NULL;
+
+		fb_str_addf(&out, "%s%s%s\n", key, why ? "  UNAVAILABLE: " : "", why ? why : "");
+		json_array_append_new(cells, json_pack("{s:s, s:s*}", "cell", key, "unavailable", why));
+	}
+	fb_str_addf(&out,
+		    "%zu cells in one boot, %u boots of each of %zu revisions, about %.0f minutes without "
+		    "builds\n",
+		    plan->nr_cells, boots, nr_revs, s / 60);
+	json_object_set_new(json, "cells", cells);
+	json_object_set_new(json, "boots", json_integer((json_int_t)boots));
+	json_object_set_new(json, "revs", json_integer((json_int_t)nr_revs));
+	json_object_set_new(json, "estimate_s", json_real(s));
+	if (o->common.json) {
+		fb_str_release(&out);
+		fb_json_pretty(json, &out);
+	}
+	rc = fb_put(fb_str_cstr(&out));
+	fb_str_release(&out);
+	return rc;
+}
+
+static int run(const struct opts *o, const struct fb_plan *plan, unsigned boots,
+	       struct fb_error *err)
+{
+	FB_CLEANUP(fb_store_freep) struct fb_store *store = NULL;
+	FB_CLEANUP(fb_history_freep) struct fb_history *history = NULL;
+	FB_CLEANUP(fb_session_release) struct fb_session session = { 0 };
+	FB_CLEANUP(fb_lab_freep) struct fb_lab *lab = NULL;
+	FB_CLEANUP(fb_freep) char *self = fb_self(err);
+	FB_CLEANUP(fb_freep) struct fb_oid *oids = NULL;
+	size_t nr = fb_strv_len(o->revs);
+	struct fb_measured *m = NULL;
+	struct fb_str out = FB_STR_INIT;
+	struct fb_lab_setup setup;
+	json_auto_t *verdict = NULL;
+	int rc;
+
+	if (!self || fb_open_history(&o->common, &history, err) < 0 || fb_open_store(&store, err) < 0)
+		return -1;
+	oids = fb_xcalloc(nr, sizeof(*oids));
+	for (size_t i = 0; i < nr; i++)
+		if (fb_history_resolve(history, o->revs[i], &oids[i], err) < 0)
+			return -1;
+	if (fb_measure_begin(store, history, plan, oids, nr, &session, err) < 0)
+		return -1;
+	setup = (struct fb_lab_setup){ .store = store,
+				       .history = history,
+				       .plan = plan,
+				       .session = &session,
+				       .self = self,
+				       .stop = fb_catch_signals(),
+				       .observer = fb_progress_observer(&o->common) };
+	if (fb_lab_open(&setup, &lab, err) < 0 || fb_measure_run(lab, oids, nr, boots, &m, err) < 0)
+		return -1;
+	if (o->common.json)
+		print_json(m, nr, &out);
+	else
+		print_plain(plan, m, nr, &out);
+	verdict = json_pack("{s:s}", "verdict", "measured");
+	rc = fb_store_session_end(store, session.id, verdict, err);
+	if (rc == 0)
+		rc = fb_put(fb_str_cstr(&out));
+	fb_str_release(&out);
+	fb_measured_free(m, nr);
+	return rc;
+}
+
+int fb_cmd_measure(int argc, char **argv)
+{
+	struct opts o = { .revs = NULL };
+	const struct fb_opt opts[] = {
+		FB_COMMON_OPTS(o.common),
+		{ "rev", 0, FB_OPT_STRINGS, &o.revs, "REV", "a revision to measure; may be repeated" },
+		{ "boots", 0, FB_OPT_UINT, &o.boots, "N", "boots of each; default: boots.min of the plan" },
+		{ "dry-run", 'n', FB_OPT_FLAG, &o.dry_run, NULL, "list the cells and the time, run nothing" },
+	};
+	FB_CLEANUP(fb_plan_freep) struct fb_plan *plan = NULL;
+	FB_CLEANUP(fb_strvp) char **revs = NULL;
+	struct fb_error err = FB_ERROR_INIT;
+	unsigned boots;
+	int first, rc = fb_opt_parse(argc, argv, "measure [PLAN] --rev REV...",
+				     "Builds and boots each revision and stores every sample. Boots of the\n"
+				     "revisions are interleaved.",
+				     opts, FB_ARRAY_SIZE(opts), &first);
+
+	if (rc >= 0) {
+		fb_strvp(&o.revs);
+		return rc;
+	}
+	if (!o.revs)
+		fb_strv_add(&o.revs, "HEAD");
+	revs = o.revs;
+	if (fb_enter(&o.common, &err) < 0 ||
+	    fb_load_plan(first < argc ? argv[first] : NULL, &plan, &err) < 0)
+		return fb_fail(&err);
+	boots = o.boots ? o.boots : plan->boots_min;
+	if (o.dry_run)
+		return dry_run(plan, &o, boots);
+	rc = run(&o, plan, boots, &err);
+	return rc < 0 ? fb_fail(&err) : rc;
+}

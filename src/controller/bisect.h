@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One bisection: its state is what the store says, replayed; running it asks the search
+ * what to measure, lets the lab do it, and appends what came out.
+ */
+#ifndef FB_CONTROLLER_BISECT_H
+#define FB_CONTROLLER_BISECT_H
+
+#include "bisect/search.h"
+#include "src/controller/lab.h"
+
+/* Which way the value moved that is looked for. */
+enum fb_change {
+	FB_CHANGE_REGRESSION,
+	FB_CHANGE_IMPROVEMENT,
+	FB_CHANGE_ANY,
+};
+
+struct fb_bisect_args {
+	struct fb_oid bad;
+	const struct fb_oid *good;
+	size_t nr_good;
+	bool first_parent;
+	int cell;	    /* index into the plan's cells; -1: the one that changed most surely */
+	const char *metric; /* NULL: likewise */
+	enum fb_change change;
+};
+
+/**
+ * fb_bisect_begin() - Store a new session. The range is checked first.
+ * @ret: the session; release it.
+ */
+int fb_bisect_begin(struct fb_store *store, struct fb_history *history, const struct fb_plan *plan,
+		    const struct fb_bisect_args *args, struct fb_session *ret,
+		    struct fb_error *err);
+
+/* What is known of one node of the range. */
+struct fb_bisect_node {
+	char *signature; /* NULL: not built (yet) */
+	char *cause;	 /* why it is skipped, or NULL */
+	bool asked;	 /* the search wanted it */
+	double *values;	 /* one a boot of this commit, in the order of recording */
+	size_t nr_values, cap_values;
+	unsigned failed; /* boots that gave no value */
+	char *last_failure;
+};
+
+struct fb_bisect {
+	struct fb_store *store;	    /* borrowed */
+	struct fb_history *history; /* borrowed */
+	const struct fb_plan *plan; /* borrowed */
+	struct fb_session session;  /* own copy */
+	struct fb_range *range;
+	struct fb_dag *dag;
+	struct fb_bisect_node *node; /* range->nr */
+	int cell;		    /* -1 while not chosen */
+	char *metric;		    /* NULL while not chosen */
+	enum fb_change change;
+	struct fb_search *search;   /* NULL while the cell is not chosen */
+	struct fb_survey *survey;   /* NULL when there is nothing to choose */
+	int64_t *used;		    /* boots that are in the record */
+	size_t nr_used, cap_used;
+	unsigned steps;		    /* commits that were asked for */
+};
+
+/**
+ * fb_bisect_load() - Replay a session from the store.
+ * @session: taken over on success.
+ */
+int fb_bisect_load(struct fb_store *store, struct fb_history *history, const struct fb_plan *plan,
+		   struct fb_session *session, struct fb_bisect **ret, struct fb_error *err);
+void fb_bisect_free(struct fb_bisect *b);
+void fb_bisect_freep(struct fb_bisect **b);
+
+/** fb_bisect_run() - Go on until there is a verdict, and store it. */
+int fb_bisect_run(struct fb_bisect *b, struct fb_lab *lab, struct fb_error *err);
+
+/** fb_bisect_leader() - The node with the highest posterior; UINT32_MAX before the search. */
+uint32_t fb_bisect_leader(const struct fb_bisect *b, double *ret_posterior);
+
+/** fb_verdict_name() - "found", "range", "none", "undecided", "something-else", ... */
+const char *fb_verdict_name(enum fb_verdict_kind kind);
+int fb_verdict_find(const char *name);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Measuring: every revision runs the whole matrix a number of times, interleaved. */
+#include "src/controller/measure.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/util/util.h"
+
+int fb_measure_begin(struct fb_store *store, struct fb_history *history,
+		     const struct fb_plan *plan, const struct fb_oid *revs, size_t nr,
+		     struct fb_session *ret, struct fb_error *err)
+{
+	struct fb_session session = { 0 };
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < nr; i++)
+		json_array_append_new(list, json_string(revs[i].hex));
+	session.kind = fb_xstrdup("measure");
+	session.repo = fb_xstrdup(fb_history_gitdir(history));
+	session.workdir = fb_xstrdup(fb_history_workdir(history));
+	session.plan = fb_xstrdup(plan->text);
+	session.plan_name = fb_xstrdup(plan->path);
+	session.state = fb_xstrdup("open");
+	session.args = json_pack("{s:o}", "revs", list);
+	if (fb_store_session_add(store, &session, err) < 0) {
+		fb_session_release(&session);
+		return -1;
+	}
+	*ret = session;
+	return 0;
+}
+
+void fb_measured_free(struct fb_measured *measured, size_t nr)
+{
+	for (size_t i = 0; measured && i < nr; i++) {
+		free(measured[i].signature);
+		free(measured[i].cause);
+		fb_store_boots_free(measured[i].boots, measured[i].nr_boots);
+	}
+	free(measured);
+}
+
+static int build_all(struct fb_lab *lab, const struct fb_oid *revs, size_t nr,
+		     struct fb_lab_kernel *kernels, struct fb_measured *m, struct fb_error *err)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (fb_lab_kernel(lab, &revs[i], &kernels[i], err) < 0)
+			return -1;
+		m[i].commit = revs[i];
+		if (kernels[i].signature) {
+			m[i].signature = fb_xstrdup(kernels[i].signature);
+		} else {
+			m[i].cause = fb_xstrdup(kernels[i].cause);
+			fb_lab_tell(lab, "%.12s does not build: %s", revs[i].hex, m[i].cause);
+		}
+	}
+	return 0;
+}
+
+static void add_boot(struct fb_measured *m, struct fb_store_boot *boot)
+{
+	m->boots = fb_xrealloc(m->boots, m->nr_boots + 1, sizeof(*m->boots));
+	m->boots[m->nr_boots++] = *boot;
+	memset(boot, 0, sizeof(*boot));
+}
+
+/* One boot of each revision; the order turns round every time, so that drift cancels. */
+static int round_of(struct fb_lab *lab, unsigned round, size_t nr,
+		    const struct fb_lab_kernel *kernels, struct fb_measured *m,
+		    struct fb_error *err)
+{
+	const struct fb_plan *plan = lab->plan;
+	struct fb_lab_request *requests = fb_xcalloc(nr, sizeof(*requests));
+	struct fb_store_boot *boots = fb_xcalloc(nr, sizeof(*boots));
+	size_t *who = fb_xcalloc(nr, sizeof(*who)), n = 0;
+	int rc = 0;
+
+	for (size_t k = 0; k < nr && rc == 0; k++) {
+		size_t i = round % 2 ? nr - 1 - k : k;
+		struct fb_store_boot old = { 0 };
+		char env[FB_HASH_HEX_SIZE];
+		int64_t *used;
+		bool found = false;
+		uint64_t seed;
+
+		if (!kernels[i].signature)
+			continue;
+		rc = fb_lab_env(lab, plan->cells, plan->nr_cells, kernels[i].toolchain, env, err);
+		if (rc < 0)
+			break;
+		used = fb_xcalloc(m[i].nr_boots, sizeof(*used));
+		for (size_t j = 0; j < m[i].nr_boots; j++)
+			used[j] = m[i].boots[j].id;
+		rc = fb_lab_find_boot(lab, kernels[i].signature, env, used, m[i].nr_boots, &old,
+				      &found, &seed, err);
+		free(used);
+		if (rc == 0 && found) {
+			add_boot(&m[i], &old);
+		} else if (rc == 0) {
+			requests[n] = (struct fb_lab_request){ &kernels[i], seed };
+			who[n++] = i;
+		}
+	}
+	if (rc == 0 && n)
+		rc = fb_lab_boot(lab, plan->cells, plan->nr_cells, requests, n, boots, err);
+	for (size_t k = 0; k < n; k++) {
+		if (rc == 0)
+			add_boot(&m[who[k]], &boots[k]);
+		else
+			fb_store_boot_release(&boots[k]);
+	}
+	free(requests);
+	free(boots);
+	free(who);
+	return rc;
+}
+
+int fb_measure_run(struct fb_lab *lab, const struct fb_oid *revs, size_t nr, unsigned boots,
+		   struct fb_measured **ret, struct fb_error *err)
+{
+	struct fb_lab_kernel *kernels = fb_xcalloc(nr, sizeof(*kernels));
+	struct fb_measured *m = fb_xcalloc(nr, sizeof(*m));
+	int rc = build_all(lab, revs, nr, kernels, m, err);
+
+	for (unsigned round = 0; round < boots && rc == 0; round++) {
+		lab->state.boots = round * (unsigned)nr;
+		rc = round_of(lab, round, nr, kernels, m, err);
+	}
+	for (size_t i = 0; i < nr; i++)
+		fb_lab_kernel_release(&kernels[i]);
+	free(kernels);
+	if (rc < 0) {
+		fb_measured_free(m, nr);
+		return -1;
+	}
+	*ret = m;
+	return 0;
+}
+
+struct fb_summary fb_measured_summary(const struct fb_measured *m, const char *cell_key,
+				      const char *metric)
+{
+	struct fb_summary s = { .mean = 0, .sd = NAN, .min = INFINITY, .max = -INFINITY };
+	double ss = 0;
+
+	/* Welford, Technometrics 4 (1962): one pass without cancellation. */
+	for (size_t i = 0; i < m->nr_boots; i++) {
+		double v = fb_boot_value(&m->boots[i], cell_key, metric), d;
+
+		if (!isfinite(v))
+			continue;
+		s.nr++;
+		d = v - s.mean;
+		s.mean += d / (double)s.nr;
+		ss += d * (v - s.mean);
+		s.min = fmin(s.min, v);
+		s.max = fmax(s.max, v);
+	}
+	if (s.nr > 1)
+		s.sd = sqrt(ss / (double)(s.nr - 1));
+	return s;
+}

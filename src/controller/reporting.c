@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From a bisection to the struct that reporters render. */
+#include "src/controller/reporting.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+#include "src/util/json.h"
+#include "src/util/util.h"
+
+struct fb_reporting {
+	struct fb_report report;
+	struct fb_commit *commits; /* backing store of everything that names a commit */
+	size_t nr;
+	struct fb_report_commit *named;
+	struct fb_report_step *steps;
+	char *cell, *fingerprint;
+	struct fb_report_check checks[8];
+};
+
+void fb_reporting_free(struct fb_reporting *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->nr; i++)
+		fb_commit_release(&r->commits[i]);
+	free(r->commits);
+	free(r->named);
+	free(r->steps);
+	free(r->cell);
+	free(r->fingerprint);
+	free(r);
+}
+
+void fb_reporting_freep(struct fb_reporting **r)
+{
+	fb_reporting_free(*r);
+}
+
+const struct fb_report *fb_reporting_report(const struct fb_reporting *r)
+{
+	return &r->report;
+}
+
+static const char *better_text(const char *metric)
+{
+	const struct fb_metric *m = fb_metric_find(metric);
+
+	if (!m)
+		return "direction not known";
+	switch (m->better) {
+	case FB_BETTER_HIGHER:
+		return "higher is better";
+	case FB_BETTER_LOWER:
+		return "lower is better";
+	case FB_BETTER_NEITHER:
+		return "neither is better";
+	}
+	FB_BUG("metric direction %d", (int)m->better);
+}
+
+static const char *machine_note(const char *machine)
+{
+	switch ((enum fb_machine)fb_machine_find(machine)) {
+	case FB_MACHINE_DETERMINISTIC:
+		return "simulated CPU (instructions counted) and simulated device (null_blk in the guest): "
+		       "caches, contention and real devices are not seen";
+	case FB_MACHINE_TCG:
+		return "simulated CPU: times are those of the simulator";
+	case FB_MACHINE_KVM:
+		return "virtual machine on this host";
+	case FB_MACHINE_COMMAND:
+		return "commands on this host";
+	}
+	return NULL;
+}
+
+/* Room was made for all commits before, so the pointers stay valid. */
+static int name_commit(struct fb_reporting *r, const struct fb_bisect *b, const struct fb_oid *oid,
+		       struct fb_report_commit *ret, struct fb_error *err)
+{
+	struct fb_commit *c = &r->commits[r->nr];
+
+	if (fb_history_commit(b->history, oid, c, err) < 0)
+		return -1;
+	r->nr++;
+	*ret = (struct fb_report_commit){ .oid = c->oid.hex,
+					  .subject = c->subject,
+					  .author_name = c->author_name,
+					  .author_email = c->author_email,
+					  .author_s = c->author_s };
+	return 0;
+}
+
+static const char *role_of(const struct fb_bisect *b, uint32_t node)
+{
+	const struct fb_range *g = b->range;
+
+	for (uint32_t i = 0; i < g->nr_good; i++)
+		if (g->good[i] == node)
+			return "good end";
+	for (uint32_t i = 0; i < g->nr_base; i++)
+		if (g->base[i] == node)
+			return "merge base";
+	return node == g->bad ? "bad end" : "";
+}
+
+static bool is_shown(const struct fb_bisect_node *n)
+{
+	return n->asked || n->signature || n->cause;
+}
+
+static int fill_steps(struct fb_reporting *r, const struct fb_bisect *b, struct fb_error *err)
+{
+	for (uint32_t i = 0; i < b->range->nr; i++) {
+		const struct fb_bisect_node *n = &b->node[i];
+		struct fb_report_step *s = &r->steps[r->report.nr_steps];
+		struct fb_report_commit c;
+
+		if (!is_shown(n))
+			continue;
+		if (name_commit(r, b, &b->range->oid[i], &c, err) < 0)
+			return -1;
+		*s = (struct fb_report_step){ .oid = c.oid,
+					      .subject = c.subject,
+					      .role = role_of(b, i),
+					      .values = n->values,
+					      .nr_values = n->nr_values,
+					      .cause = n->cause,
+					      .posterior = b->search ?
+						      fb_search_posterior(b->search, i) : 0 };
+		for (uint32_t j = 0; j < i && n->signature && !s->same_as; j++)
+			if (b->node[j].signature && !strcmp(b->node[j].signature, n->signature))
+				s->same_as = b->range->oid[j].hex;
+		r->report.nr_steps++;
+	}
+	return 0;
+}
+
+static int fill_commits(struct fb_reporting *r, const struct fb_bisect *b, json_t *list,
+			struct fb_error *err)
+{
+	json_t *hex;
+	size_t i;
+
+	r->named = fb_xcalloc(json_array_size(list), sizeof(*r->named));
+	json_array_foreach(list, i, hex) {
+		struct fb_oid oid = { 0 };
+
+		snprintf(oid.hex, sizeof(oid.hex), "%s", json_string_value(hex));
+		if (name_commit(r, b, &oid, &r->named[i], err) < 0)
+			return -1;
+	}
+	r->report.commits = r->named;
+	r->report.nr_commits = json_array_size(list);
+	return 0;
+}
+
+static double real_at(json_t *o, const char *key)
+{
+	json_t *v = json_object_get(o, key);
+
+	return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+static void fill_numbers(struct fb_reporting *r, const struct fb_bisect *b, json_t *verdict)
+{
+	struct fb_report *p = &r->report;
+	const char *metric = fb_json_str(verdict, "metric");
+	const struct fb_metric *m;
+	json_t *cell = json_object_get(verdict, "cell");
+	json_int_t index = cell ? json_integer_value(cell) : b->cell;
+
+	p->metric = metric ? metric : b->metric;
+	m = p->metric ? fb_metric_find(p->metric) : NULL;
+	p->unit = m ? m->unit : "unit not known";
+	p->better = p->metric ? better_text(p->metric) : "";
+	if (index >= 0 && (size_t)index < b->plan->nr_cells)
+		r->cell = fb_cell_key(&b->plan->cells[index]);
+	p->cell = r->cell;
+	p->confidence = real_at(verdict, "confidence");
+	p->something_else = real_at(verdict, "something_else");
+	p->mean_good = real_at(verdict, "mean_good");
+	p->mean_bad = real_at(verdict, "mean_bad");
+	p->effect = real_at(verdict, "effect");
+	p->effect_lo = real_at(verdict, "effect_lo");
+	p->effect_hi = real_at(verdict, "effect_hi");
+	p->sigma = real_at(verdict, "sigma");
+	p->has_effect = isfinite(p->effect) && isfinite(p->mean_good) && isfinite(p->mean_bad);
+	p->boots = (unsigned)json_integer_value(json_object_get(verdict, "boots"));
+	p->commits_tested = b->steps;
+	p->candidates = b->range->nr_candidates;
+	p->min_effect = b->plan->min_effect;
+}
+
+/* Section 7 of the design: each check is named, also when it was not made. */
+static void fill_checks(struct fb_reporting *r, const struct fb_bisect *b)
+{
+	static const char *const later[] = {
+		"measured again on fresh, interleaved boots", "config of parent and culprit compared",
+		"revert on top of the bad end", "rebuilt with forced function alignment",
+		"tip of mainline and linux-next",
+	};
+	struct fb_report *p = &r->report;
+
+	if (strcmp(p->verdict, "found"))
+		return;
+	for (size_t i = 0; i < FB_ARRAY_SIZE(later); i++)
+		r->checks[p->nr_checks++] = (struct fb_report_check){ later[i], "not made" };
+	p->checks = r->checks;
+}
+
+static int fill(struct fb_reporting *r, const struct fb_bisect *b, struct fb_error *err)
+{
+	struct fb_report *p = &r->report;
+	json_t *verdict = b->session.verdict;
+
+	p->session = b->session.name;
+	p->version = PACKAGE_VERSION;
+	p->repo = b->session.repo;
+	p->plan = b->session.plan;
+	p->machine = b->plan->machine;
+	p->machine_note = machine_note(b->plan->machine);
+	p->verdict = verdict ? fb_json_str(verdict, "verdict") : "open";
+	fill_numbers(r, b, verdict);
+	if (name_commit(r, b, &b->range->oid[b->range->good[0]], &p->good, err) < 0 ||
+	    name_commit(r, b, &b->range->oid[b->range->bad], &p->bad, err) < 0 ||
+	    fill_commits(r, b, json_object_get(verdict, "commits"), err) < 0 ||
+	    fill_steps(r, b, err) < 0)
+		return -1;
+	p->steps = r->steps;
+	fill_checks(r, b);
+	return 0;
+}
+
+int fb_reporting_new(const struct fb_bisect *b, struct fb_reporting **ret, struct fb_error *err)
+{
+	FB_CLEANUP(fb_reporting_freep) struct fb_reporting *r = fb_xcalloc(1, sizeof(*r));
+	size_t listed = json_array_size(json_object_get(b->session.verdict, "commits"));
+
+	r->commits = fb_xcalloc(b->range->nr + listed + 2, sizeof(*r->commits));
+	r->steps = fb_xcalloc(b->range->nr, sizeof(*r->steps));
+	if (fill(r, b, err) < 0)
+		return -1;
+	*ret = FB_TAKE(r);
+	return 0;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* firstbad: finds the command and runs it. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "src/cmd/cmd.h"
+
+const struct fb_command fb_commands[] = {
+	{ "bisect auto", "find the commit that changed a number, by booting kernels", fb_cmd_bisect_auto },
+	{ "bisect status", "what a bisection knows so far", fb_cmd_bisect_status },
+	{ "doctor", "what works on this host", fb_cmd_doctor },
+	{ "job", NULL, fb_cmd_job },
+	{ "list", "list tests, metrics, kconfigs, machines, engines or sessions", fb_cmd_list },
+	{ "measure", "build, boot and run a plan's matrix on some revisions", fb_cmd_measure },
+	{ "report", "the report of a bisection", fb_cmd_report },
+	{ NULL, NULL, NULL },
+};
+
+static int usage(FILE *to)
+{
+	fputs("usage: firstbad [-C DIR] COMMAND [OPTIONS] [ARGUMENTS]\n\ncommands:\n", to);
+	for (const struct fb_command *c = fb_commands; c->name; c++)
+		if (c->summary)
+			fprintf(to, "  %-14s %s\n", c->name, c->summary);
+	fputs("\n`firstbad COMMAND --help` tells more; the manual is firstbad(1).\n", to);
+	return to == stdout ? FB_EXIT_OK : FB_EXIT_USAGE;
+}
+
+/* Number of words of the command's name that argv begins with; 0 when it does not. */
+static int matches(const struct fb_command *c, int argc, char **argv)
+{
+	const char *space = strchr(c->name, ' ');
+
+	if (!space)
+		return strcmp(argv[0], c->name) == 0;
+	if (argc < 2 || strncmp(argv[0], c->name, (size_t)(space - c->name)) != 0 ||
+	    argv[0][space - c->name] != '\0' || strcmp(argv[1], space + 1) != 0)
+		return 0;
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	int i = 1;
+
+	/* git's habit: -C DIR before the command. */
+	while (i + 1 < argc && strcmp(argv[i], "-C") == 0) {
+		if (chdir(argv[i + 1]) < 0) {
+			fprintf(stderr, "firstbad: change to '%s': %m\n", argv[i + 1]);
+			return FB_EXIT_USAGE;
+		}
+		i += 2;
+	}
+	if (i >= argc)
+		return usage(stderr);
+	if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h") || !strcmp(argv[i], "help"))
+		return usage(stdout);
+	if (!strcmp(argv[i], "--version")) {
+		puts(PACKAGE_STRING);
+		return FB_EXIT_OK;
+	}
+	for (const struct fb_command *c = fb_commands; c->name; c++) {
+		int words = matches(c, argc - i, argv + i);
+
+		if (words)
+			return c->run(argc - i - words + 1, argv + i + words - 1);
+	}
+	fprintf(stderr, "firstbad: no command '%s%s%s'; see firstbad --help\n", argv[i],
+		!strcmp(argv[i], "bisect") && i + 1 < argc ? " " : "",
+		!strcmp(argv[i], "bisect") && i + 1 < argc ? argv[i + 1] : "");
+	return FB_EXIT_USAGE;
+}
