@@ -121,6 +121,14 @@ int fb_machine_args(const struct fb_boot_spec *spec, const char *dir, int qmp_fd
 		    struct fb_error *err);
 
 /**
+ * fb_machine_fingerprint() - What @spec's machine is made of, the kernel and the seed apart.
+ * @ret: JSON text, owned. Boots with equal text (and equal cells) can be compared.
+ *
+ * Errors: FB_ERROR_MISSING without QEMU.
+ */
+int fb_machine_fingerprint(const struct fb_boot_spec *spec, char **ret, struct fb_error *err);
+
+/**
  * fb_machine_probe() - Does this machine kind work here? A probe boot, its verdict cached.
  * @vmlinux: an image that is known to boot under tcg, or NULL to use only the cached verdict.
  * @cache: where verdicts are kept; one lasts until the host kernel or QEMU changes.

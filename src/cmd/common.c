@@ -57,11 +57,31 @@ int fb_open_store(struct fb_store **ret, struct fb_error *err)
 	return fb_store_open(path, ret, err);
 }
 
+/* Beside a program that is run from its build tree, the fragments are in the source tree. */
+static char *near_self(void)
+{
+	static const char *const near[] = { "kconfigs", "../kconfigs" };
+	struct fb_error err = FB_ERROR_INIT;
+	FB_CLEANUP(fb_freep) char *self = fb_self(&err);
+	const char *slash = self ? strrchr(self, '/') : NULL;
+
+	for (size_t i = 0; slash && i < FB_ARRAY_SIZE(near); i++) {
+		char *dir = fb_xasprintf("%.*s/%s", (int)(slash - self), self, near[i]);
+		FB_CLEANUP(fb_freep) char *probe = fb_xasprintf("%s/tiny.config", dir);
+
+		if (access(probe, R_OK) == 0)
+			return dir;
+		free(dir);
+	}
+	return NULL;
+}
+
 char *fb_kconfig_dir(void)
 {
 	const char *dir = getenv("FIRSTBAD_DATADIR");
+	char *near = dir && *dir ? NULL : near_self();
 
-	return fb_xasprintf("%s/kconfigs", dir && *dir ? dir : FB_PKGDATADIR);
+	return near ? near : fb_xasprintf("%s/kconfigs", dir && *dir ? dir : FB_PKGDATADIR);
 }
 
 int fb_load_plan(const char *path, struct fb_plan **ret, struct fb_error *err)

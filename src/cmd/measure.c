@@ -25,7 +25,7 @@ struct opts {
 };
 
 /* Metrics that any boot gave for a cell, in the order in which they came; owned vector. */
-static char **metrics_of(const struct fb_measured *m, size_t nr, const char *cell_key, bool all)
+static char **metrics_of(const struct fb_measured *m, size_t nr, const char *cell_key)
 {
 	char **names = NULL;
 
@@ -37,7 +37,7 @@ static char **metrics_of(const struct fb_measured *m, size_t nr, const char *cel
 				bool seen = false;
 
 				if (strcmp(s->cell, cell_key) != 0 ||
-				    (!all && (!metric || !metric->headline)))
+				    (metric && !metric->headline))
 					continue;
 				for (size_t n = 0; names && names[n] && !seen; n++)
 					seen = !strcmp(names[n], s->metric);
@@ -69,13 +69,13 @@ static void print_plain(const struct fb_plan *plan, const struct fb_measured *m,
 	for (size_t c = 0; c < plan->nr_cells; c++) {
 		FB_CLEANUP(fb_freep) char *key = fb_cell_key(&plan->cells[c]);
 		FB_CLEANUP(fb_freep) char *label = fb_cell_label(&plan->cells[c]);
-		FB_CLEANUP(fb_strvp) char **names = metrics_of(m, nr, key, false);
+		FB_CLEANUP(fb_strvp) char **names = metrics_of(m, nr, key);
 
 		fb_str_addf(out, "\n%s\n", label);
 		for (size_t k = 0; names && names[k]; k++) {
 			const struct fb_metric *metric = fb_metric_find(names[k]);
 
-			fb_str_addf(out, "  %s (%s)\n", names[k], metric ? metric->unit : "?");
+			fb_str_addf(out, "  %s (%s)\n", names[k], metric ? metric->unit : "as the command says");
 			for (size_t i = 0; i < nr; i++) {
 				struct fb_summary s = fb_measured_summary(&m[i], key, names[k]);
 

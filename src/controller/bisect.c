@@ -166,7 +166,7 @@ static int make_search(struct fb_bisect *b, struct fb_error *err)
 		.confidence = plan->confidence,
 		.min_effect = plan->min_effect,
 		.scale = FB_SCALE_LOG,
-		.direction = fb_change_direction(b->change, b->metric),
+		.direction = fb_change_direction(b->change, &plan->cells[b->cell], b->metric),
 		.min_boots = plan->boots_min,
 		.max_boots = plan->boots_max,
 		.max_total = plan->max_boots,

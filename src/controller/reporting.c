@@ -44,13 +44,9 @@ const struct fb_report *fb_reporting_report(const struct fb_reporting *r)
 	return &r->report;
 }
 
-static const char *better_text(const char *metric)
+static const char *better_text(enum fb_better better)
 {
-	const struct fb_metric *m = fb_metric_find(metric);
-
-	if (!m)
-		return "direction not known";
-	switch (m->better) {
+	switch (better) {
 	case FB_BETTER_HIGHER:
 		return "higher is better";
 	case FB_BETTER_LOWER:
@@ -58,7 +54,7 @@ static const char *better_text(const char *metric)
 	case FB_BETTER_NEITHER:
 		return "neither is better";
 	}
-	FB_BUG("metric direction %d", (int)m->better);
+	FB_BUG("metric direction %d", (int)better);
 }
 
 static const char *machine_note(const char *machine)
@@ -175,10 +171,15 @@ static void fill_numbers(struct fb_reporting *r, const struct fb_bisect *b, json
 
 	p->metric = metric ? metric : b->metric;
 	m = p->metric ? fb_metric_find(p->metric) : NULL;
-	p->unit = m ? m->unit : "unit not known";
-	p->better = p->metric ? better_text(p->metric) : "";
-	if (index >= 0 && (size_t)index < b->plan->nr_cells)
-		r->cell = fb_cell_key(&b->plan->cells[index]);
+	p->unit = m ? m->unit : "as the command says";
+	p->better = "direction not known";
+	if (index >= 0 && (size_t)index < b->plan->nr_cells) {
+		const struct fb_cell *c = &b->plan->cells[index];
+
+		r->cell = fb_cell_key(c);
+		if (p->metric)
+			p->better = better_text(fb_cell_better(c, p->metric));
+	}
 	p->cell = r->cell;
 	p->confidence = real_at(verdict, "confidence");
 	p->something_else = real_at(verdict, "something_else");

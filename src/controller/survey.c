@@ -9,14 +9,14 @@
 #include "src/util/json.h"
 #include "src/util/util.h"
 
-enum fb_direction fb_change_direction(enum fb_change change, const char *metric)
+enum fb_direction fb_change_direction(enum fb_change change, const struct fb_cell *cell,
+				      const char *metric)
 {
-	const struct fb_metric *m = fb_metric_find(metric);
 	enum fb_direction worse = FB_DIRECTION_ANY;
 
-	if (!m || change == FB_CHANGE_ANY)
+	if (change == FB_CHANGE_ANY)
 		return FB_DIRECTION_ANY;
-	switch (m->better) {
+	switch (fb_cell_better(cell, metric)) {
 	case FB_BETTER_HIGHER:
 		worse = FB_DIRECTION_DOWN;
 		break;
@@ -72,13 +72,14 @@ json_t *fb_survey_values(const struct fb_survey *survey, const struct fb_store_b
 		key = fb_cell_key(&survey->plan->cells[c]);
 		for (size_t i = 0; i < boot->nr_samples; i++) {
 			const struct fb_store_sample *s = &boot->samples[i];
+			/* A metric without an entry is one that the user's command made: meant to be followed. */
 			const struct fb_metric *m = fb_metric_find(s->metric);
 			FB_CLEANUP(fb_freep) char *name = NULL;
 			double v;
 
 			if (strcmp(s->cell, key) ||
 			    (survey->only_metric ? strcmp(s->metric, survey->only_metric) != 0 :
-						   !m || !m->headline))
+						   m && !m->headline))
 				continue;
 			v = fb_boot_value(boot, key, s->metric);
 			name = fb_xasprintf("%zu/%s", c, s->metric);
@@ -113,7 +114,8 @@ static void make_series(struct fb_survey *survey, json_t *values)
 
 		s->cell = (int)strtol(name, &slash, 10);
 		s->metric = fb_xstrdup(slash + 1);
-		params.direction = fb_change_direction(survey->change, s->metric);
+		params.direction = fb_change_direction(survey->change, &plan->cells[s->cell],
+						       s->metric);
 		s->search = fb_search_new(survey->dag, &good, 1, NULL, 0, 1, &params);
 		s->dead = !s->search;
 	}

@@ -58,7 +58,8 @@ enum fb_survey_state fb_survey_state(const struct fb_survey *survey,
 /** fb_survey_next() - The end to boot next. */
 enum fb_survey_end fb_survey_next(const struct fb_survey *survey);
 
-/** fb_change_direction() - How @metric moves when the change looked for happens. */
-enum fb_direction fb_change_direction(enum fb_change change, const char *metric);
+/** fb_change_direction() - How @metric of @cell moves when the change looked for happens. */
+enum fb_direction fb_change_direction(enum fb_change change, const struct fb_cell *cell,
+				      const char *metric);
 
 #endif

@@ -1,0 +1,98 @@
+#!/bin/sh
+# Wrong input is one clear error with the documented exit status.
+. "${top_srcdir:-.}/t/test-lib.sh"
+. "$top_srcdir/t/world.sh"
+
+one_error()
+{
+	test "$(wc -l <err)" -eq 1 || { cat err; return 1; }
+	fb_grep '^firstbad: ' err
+}
+
+world_new 5
+world_make
+
+fb_expect 'without arguments: usage on stderr, 64' '
+	fb_must_fail 64 firstbad 2>err && fb_grep "^usage: firstbad" err
+'
+fb_expect '--help and --version succeed on stdout' '
+	firstbad --help >out && fb_grep "bisect auto" out &&
+	firstbad --version >out && fb_grep "^firstbad [0-9]" out
+'
+fb_expect 'each command has --help' '
+	for c in "bisect auto" "bisect status" doctor list measure report; do
+		firstbad $c --help >out && fb_grep "^usage: firstbad $c" out || exit 1
+	done
+'
+fb_expect 'an unknown command and an unknown option are 64' '
+	fb_must_fail 64 firstbad frobnicate 2>err && one_error &&
+	fb_must_fail 64 firstbad list --frobnicate 2>err
+'
+fb_expect 'an unknown revision is named' '
+	fb_must_fail 64 firstbad -C repo bisect auto --plan ../plan.yaml nosuch c1 2>err &&
+	one_error && fb_grep nosuch err
+'
+fb_expect 'a revision that looks like an option is not one' '
+	fb_must_fail 64 firstbad -C repo bisect auto --plan ../plan.yaml -- --all c1 2>err && one_error
+'
+fb_expect 'ends the wrong way round' '
+	fb_must_fail 64 firstbad -C repo bisect auto --plan ../plan.yaml c1 c5 2>err && one_error
+'
+fb_expect 'equal ends' '
+	fb_must_fail 64 firstbad -C repo bisect auto --plan ../plan.yaml c3 c3 2>err && one_error
+'
+fb_expect 'a wrong plan is file, line and column' '
+	sed "s/min_effect/min_efect/" plan.yaml >wrong.yaml &&
+	fb_must_fail 64 firstbad -C repo bisect auto --plan ../wrong.yaml c5 c1 2>err &&
+	one_error && fb_grep "wrong.yaml:2:1: .*min_effect" err
+'
+fb_expect 'a plan that is no YAML is file, line and column' '
+	printf "machine: [\n" >wrong.yaml &&
+	fb_must_fail 64 firstbad -C repo bisect auto --plan ../wrong.yaml c5 c1 2>err &&
+	one_error && fb_grep "wrong.yaml:[0-9]+:[0-9]+: " err
+'
+fb_expect 'a plan that is not there' '
+	fb_must_fail 74 firstbad -C repo measure nosuch.yaml 2>err && one_error
+'
+fb_expect 'no repository' '
+	mkdir -p empty && fb_must_fail 64 env GIT_CEILING_DIRECTORIES="$PWD" \
+		firstbad --repo /proc/self measure ../plan.yaml 2>err && one_error
+'
+fb_expect 'a cell that is not in the plan' '
+	fb_must_fail 64 firstbad -C repo bisect auto --plan ../plan.yaml --cell testcase=fio c5 c1 2>err &&
+	one_error
+'
+fb_expect 'nothing to resume' '
+	fb_must_fail 64 firstbad -C repo bisect auto 2>err && one_error
+'
+fb_expect 'measure --dry-run lists cells and runs nothing' '
+	firstbad -C repo measure ../plan.yaml --dry-run >out &&
+	fb_grep "^testcase=command," out && fb_grep "1 cells" out && test ! -s count
+'
+fb_expect 'every list prints, and --json of it parses' '
+	for what in engines kconfigs machines metrics sessions tests; do
+		firstbad list $what >out && firstbad list $what --json >out.json &&
+		fb_grep "^\[" out.json || exit 1
+	done
+'
+fb_expect 'a missing QEMU is 69 and names the package' '
+	sed "s/machine: command/machine: deterministic/; s/command: .*/command: true/" plan.yaml >det.yaml &&
+	mkdir -p bin && for p in git sh env; do ln -sf "$(command -v $p)" bin/$p; done &&
+	fb_must_fail 69 env PATH="$PWD/bin" "$(command -v firstbad)" -C repo measure ../det.yaml 2>err &&
+	one_error
+'
+fb_expect 'exit statuses of the manual are those of the program' '
+	sed -n "s/^\tFB_EXIT_[A-Z]* = \([0-9]*\),.*/\1/p" "$top_srcdir/src/cmd/cmd.h" | sort -n >have &&
+	sed -n "/^.Sh EXIT STATUS/,/^.Sh EXAMPLES/s/^.It \([0-9]*\)$/\1/p" \
+		"$top_srcdir/man/firstbad.1" | sort -n >want &&
+	fb_cmp want have
+'
+fb_expect 'options of --help are in the manual' '
+	for c in "bisect auto" "bisect status" doctor list measure report; do
+		firstbad $c --help | sed -n "s/^ .*--\([a-z-]*\).*/\1/p"
+	done | sort -u >opts &&
+	while read -r o; do
+		fb_grep "Fl -$o|Fl . , Fl -$o" "$top_srcdir/man/firstbad.1" || exit 1
+	done <opts
+'
+fb_done
