@@ -76,7 +76,8 @@ fb_expect 'every list prints, and --json of it parses' '
 	done
 '
 fb_expect 'a missing QEMU is 69 and names the package' '
-	sed "s/machine: command/machine: deterministic/; s/command: .*/command: true/" plan.yaml >det.yaml &&
+	sed "s/machine: command/machine: deterministic\nkconfig: [tiny]/; s/command: .*/command: \"true\"/" \
+		plan.yaml >det.yaml &&
 	mkdir -p bin && for p in git sh env; do ln -sf "$(command -v $p)" bin/$p; done &&
 	fb_must_fail 69 env PATH="$PWD/bin" "$(command -v firstbad)" -C repo measure ../det.yaml 2>err &&
 	one_error
