@@ -94,6 +94,20 @@ static void step(const struct fb_report_step *s, struct fb_str *out)
 	fb_str_addf(out, "\n               %s\n", s->subject);
 }
 
+/* One line for scripts, like the one that git bisect ends with. */
+static void last_line(const struct fb_report *r, struct fb_str *out)
+{
+	if (!strcmp(r->verdict, "found") && r->nr_commits == 1) {
+		fb_str_addf(out, "first bad commit: %s (\"%s\")\n", r->commits[0].oid,
+			    r->commits[0].subject);
+	} else if (!strcmp(r->verdict, "range")) {
+		fb_str_add(out, "first bad commit is one of:");
+		for (size_t i = 0; i < r->nr_commits; i++)
+			fb_str_addf(out, " %s", r->commits[i].oid);
+		fb_str_add(out, "\n");
+	}
+}
+
 static void render(const struct fb_report *r, struct fb_str *out)
 {
 	headline(r, out);
@@ -112,6 +126,7 @@ static void render(const struct fb_report *r, struct fb_str *out)
 	for (size_t i = 0; i < r->nr_checks; i++)
 		fb_str_addf(out, "  %s: %s\n", r->checks[i].name, r->checks[i].result);
 	fb_str_addf(out, "\nsession %s, firstbad %s\n", r->session, r->version);
+	last_line(r, out);
 }
 
 const struct fb_reporter fb_reporter_plain = {

@@ -245,7 +245,12 @@ static json_t *status_json(const struct fb_bisect *b, json_t *leaders)
 	json_t *o = json_pack("{s:s, s:s, s:i, s:i, s:O}", "session", b->session.name, "verdict",
 			      verdict ? verdict : "open", "candidates", (int)b->range->nr_candidates,
 			      "commits_tested", (int)b->steps, "leaders", leaders);
+	json_t *skipped = json_array();
 
+	for (uint32_t i = 0; i < b->range->nr; i++)
+		if (b->node[i].cause)
+			json_array_append_new(skipped, json_string(b->range->oid[i].hex));
+	json_object_set_new(o, "skipped", skipped);
 	if (b->search) {
 		fb_search_verdict(b->search, &v);
 		json_object_set_new(o, "left", json_integer(fb_search_left(b->search)));
