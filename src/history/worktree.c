@@ -423,6 +423,18 @@ static void sweep_stubs(const struct fb_history *history, const char *path)
 		closedir(dir);
 }
 
+/*
+ * A checkout of this repository whose registration is gone: the repository was deleted and
+ * cloned again in the same place. Nothing in it is anybody's: firstbad alone writes there.
+ */
+static bool is_widowed(const struct fb_history *history, const char *path)
+{
+	FB_CLEANUP(fb_freep) char *link = read_line(path, ".git");
+	FB_CLEANUP(fb_freep) char *ours = fb_xasprintf("gitdir: %s/worktrees/", history->gitdir);
+
+	return link && fb_str_has_prefix(link, ours) && access(link + strlen("gitdir: "), F_OK) < 0;
+}
+
 static int remove_admin(const struct fb_history *history, const char *admin, struct fb_error *err)
 {
 	FB_CLEANUP(fb_freep) char *all = fb_xasprintf("%s/worktrees", history->gitdir);
@@ -557,6 +569,9 @@ static int take_up(struct fb_history *history, struct fb_worktree *wt, struct fb
 			return -1;
 		free(wt->admin);
 		wt->admin = NULL;
+	} else if (there && is_widowed(history, wt->path)) {
+		if (fb_remove_tree(wt->path, err) < 0)
+			return -1;
 	} else if (there && rmdir(wt->path) < 0) {
 		return not_ours(wt->path, err);
 	}
