@@ -240,13 +240,15 @@ static int supervise(struct machine *m, const struct fb_proc_spec *proc_spec,
 			      .qmp = m->qmp_fd >= 0 ? &m->qmp : NULL,
 			      .silence_ns = m->spec->silence_ns,
 			      .timeout_ns = m->spec->timeout_ns };
+	int rc;
 
 	m->start_ns = m->last_output_ns = fb_clock_mono_ns();
 	m->first_line_ns = m->agent_ns = -1;
-	if (fb_proc_start(proc_spec, &m->proc, err) < 0)
-		return -1;
+	rc = fb_proc_start(proc_spec, &m->proc, err);
 	for (unsigned i = 0; i < proc_spec->nr_pass_fds; i++)
 		close(proc_spec->pass_fds[i]);
+	if (rc < 0)
+		return -1;
 	w.stop = watch(m);
 	if (fb_proc_wait(m->proc, &end, err) < 0)
 		return -1;
