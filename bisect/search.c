@@ -31,7 +31,7 @@
 #define NO_NODE UINT32_MAX
 
 /* Evidence (e-value) of a shift at which the search begins; a verdict needs more. */
-#define START_EVIDENCE 5.0
+#define START_EVIDENCE 10.0
 /* Prior of "something else" than one step. */
 #define PRIOR_OTHER 0.02
 /*
