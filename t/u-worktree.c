@@ -167,11 +167,13 @@ static void assert_clean(const char *path, const char *rev)
 	char *out = git_out(path, "--no-optional-locks", "status", "--porcelain", "--ignored",
 			    "--untracked-files=all");
 	char *head = git_out(path, "rev-parse", "HEAD"), *want = git_out(repo, "rev-parse", rev);
+	char *branch = NULL;
 
 	assert_string_equal(out, "");
 	assert_string_equal(head, want);
-	assert_int_not_equal(git_try(path, NULL, &(char *){ NULL },
-				     git_args("symbolic-ref", "-q", "HEAD")), 0);
+	assert_int_not_equal(git_try(path, NULL, &branch, git_args("symbolic-ref", "-q", "HEAD")),
+			     0);
+	free(branch);
 	free(out);
 	free(head);
 	free(want);
@@ -1006,6 +1008,7 @@ static void worktree_of_a_copied_repository_is_not_shared(void **state)
 
 /* Several at once */
 
+/* They also make their worktrees at once, which git alone does not survive. */
 static void sessions_in_two_worktrees_do_not_meet(void **state)
 {
 	static const char *const revs[] = { "v1", "v2", "v3" };

@@ -32,6 +32,7 @@
 
 #define SMALL_FILE_MAX	 (1u << 16) /* a path and a few words */
 #define GIT_TIMEOUT_NS	 (3600 * FB_NS_PER_S) /* a first checkout of Linux: minutes */
+#define ADD_TRIES	 5
 #define STUB_AGE_S	 60    /* git fills a new registration at once */
 #define FULL_B		 65536 /* less room than this is none */
 #define LOCK_TIMEOUT_NS	 (5 * FB_NS_PER_S)    /* git dies within milliseconds of firstbad */
@@ -487,21 +488,61 @@ static int some_commit(struct fb_history *history, struct fb_oid *ret, struct fb
 	return 0;
 }
 
-static int add(struct fb_history *history, struct fb_worktree *wt, struct fb_error *err)
+static int add_once(struct fb_history *history, struct fb_worktree *wt, const struct fb_oid *oid,
+		    struct fb_error *err)
 {
 	FB_CLEANUP(fb_freep) char *reason = fb_xasprintf("firstbad: %s", wt->path);
-	struct fb_oid oid;
 	const char *args[] = { "worktree", "add", "--quiet", "--detach", "--no-checkout", "--lock",
-			       "--reason", reason, "--", wt->path, oid.hex, NULL };
+			       "--reason", reason, "--", wt->path, oid->hex, NULL };
+	int rc = run_git(wt, history->gitdir, NULL, args, err);
 
-	if (some_commit(history, &oid, err) < 0 ||
-	    run_git(wt, history->gitdir, NULL, args, err) < 0)
-		return -1;
 	wt->admin = find_admin(history, wt->path);
-	if (!wt->admin)
+	if (rc == 0 && wt->admin)
+		return 0;
+	if (rc == 0)
 		return fb_error_set(err, FB_ERROR_GIT, "git registered no worktree at '%s'",
 				    wt->path);
-	return 0;
+	if (wt->admin) {
+		struct fb_error ignored = FB_ERROR_INIT;
+
+		/* What cannot be removed now is found, and seen to be half-made, the next time. */
+		remove_admin(history, wt->admin, &ignored);
+		free(wt->admin);
+		wt->admin = NULL;
+	}
+	if (is_bare_beginning(wt->path)) {
+		struct fb_error ignored = FB_ERROR_INIT;
+
+		fb_remove_tree(wt->path, &ignored);
+	}
+	return -1;
+}
+
+/*
+ * git 2.39 dies when it meets a registration that another git is just making ("failed to read
+ * .../commondir: Success"). Our own take turns, by a lock on the directory itself, which
+ * leaves no file; for a git of the user's, or a dying one, it is tried again.
+ */
+static int add(struct fb_history *history, struct fb_worktree *wt, struct fb_error *err)
+{
+	FB_CLEANUP(fb_closep) int turn = open(history->gitdir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct fb_oid oid;
+
+	if (turn < 0)
+		return fb_error_set_sys(err, errno, "open '%s'", history->gitdir);
+	if (some_commit(history, &oid, err) < 0)
+		return -1;
+	while (flock(turn, LOCK_EX) < 0)
+		if (errno != EINTR)
+			return fb_error_set_sys(err, errno, "lock '%s'", history->gitdir);
+	for (int tries = 1;; tries++) {
+		if (add_once(history, wt, &oid, err) == 0)
+			return 0;
+		if (err->code != FB_ERROR_CHILD || tries == ADD_TRIES)
+			return -1;
+		fb_error_clear(err);
+		nanosleep(&(struct timespec){ .tv_nsec = 100 * FB_NS_PER_MS }, NULL);
+	}
 }
 
 /* Lock files of gits that were killed; whoever could hold one now would hold PATH.lock, too. */
