@@ -287,6 +287,9 @@ static void only_passed_descriptors_reach_the_child(void **state)
 
 static void the_child_gets_default_signals(void **state)
 {
+	/* 32 and 33 are the C library's own: nobody can set them back. */
+	const unsigned long long libc_own = 3ull << 31;
+	unsigned long long blocked = ~0ull, ignored = ~0ull;
 	struct fb_proc_result r;
 	sigset_t set;
 
@@ -299,8 +302,10 @@ static void the_child_gets_default_signals(void **state)
 	signal(SIGHUP, SIG_DFL);
 	signal(SIGUSR1, SIG_DFL);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
-	assert_string_equal(fb_str_cstr(&r.out),
-			    "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
+	assert_int_equal(sscanf(fb_str_cstr(&r.out), "SigBlk: %llx SigIgn: %llx", &blocked,
+				&ignored), 2);
+	assert_int_equal(blocked, 0);
+	assert_int_equal(ignored & ~libc_own, 0);
 	fb_proc_result_release(&r);
 }
 
