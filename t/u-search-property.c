@@ -82,7 +82,7 @@ static size_t some_boots(struct world *w, struct oracle_sample *sample)
 {
 	size_t nr = 0, more = oracle_random(&w->rng) % 12;
 
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < 8; i++) {
 		sample[nr++].node = w->good;
 		sample[nr++].node = w->bad;
 	}
