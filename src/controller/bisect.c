@@ -635,11 +635,29 @@ static int run_survey(struct fb_bisect *b, struct fb_lab *lab, bool *ret_done,
 	return finish(b, verdict_json(b, &v, best->cell, best->metric), err);
 }
 
+/* One line a step, for logs and for those who watch. */
+static void tell_step(const struct fb_bisect *b, struct fb_lab *lab, uint32_t node,
+		      size_t had_values)
+{
+	const struct fb_bisect_node *n = &b->node[node];
+	struct fb_str values = FB_STR_INIT;
+
+	for (size_t i = had_values; i < n->nr_values; i++)
+		fb_str_addf(&values, " %.5g", n->values[i]);
+	if (n->cause)
+		fb_str_add(&values, " skipped");
+	fb_lab_tell(lab, "step %u: %.12s%s; %u left, %s %.1f%%", b->steps, b->range->oid[node].hex,
+		    fb_str_cstr(&values), lab->state.left, lab->state.leader,
+		    100 * lab->state.posterior);
+	fb_str_release(&values);
+}
+
 static int run_search(struct fb_bisect *b, struct fb_lab *lab, int64_t deadline_ns,
 		      struct fb_error *err)
 {
 	struct fb_search_ask ask;
 	struct fb_verdict v;
+	size_t had;
 
 	while (fb_search_next(b->search, &ask) == FB_SEARCH_MEASURE) {
 		struct want want = { ask.node, ask.boots };
@@ -650,8 +668,11 @@ static int run_search(struct fb_bisect *b, struct fb_lab *lab, int64_t deadline_
 			return finish(b, verdict_json(b, &v, b->cell, b->metric), err);
 		}
 		show(b, lab);
+		had = b->node[ask.node].nr_values;
 		if (measure(b, lab, &want, 1, err) < 0)
 			return -1;
+		show(b, lab);
+		tell_step(b, lab, ask.node, had);
 	}
 	fb_search_verdict(b->search, &v);
 	show(b, lab);

@@ -262,7 +262,7 @@ static int build_job(struct fb_lab *lab, const struct fb_oid *oid, const struct 
 	if (fb_worktree_checkout(lab->wt, oid, err) < 0)
 		return -1;
 	lab->state.doing = "build";
-	fb_lab_tell(lab, NULL);
+	fb_lab_tell(lab, "building %.12s", oid->hex);
 	if (job_dir(dir, "build", fb_build_spec_to_json(spec), err) < 0 ||
 	    fb_engine_submit(lab->engine, FB_JOB_BUILD, dir, &job, err) < 0 ||
 	    wait_jobs(lab, &job, 1, err) < 0)
