@@ -19,12 +19,12 @@
 struct fb_build_spec {
 	char *src;	    /* source tree; only fixups are applied to it, and taken back */
 	char *tree_id;	    /* git id of its tree */
-	char *objdir;	    /* O= directory, reused from step to step */
+	char *objdir;	    /* O= directory, reused from step to step; empty or made here before */
 	char *cache;	    /* image cache root */
 	char *config_base;  /* "tinyconfig", "defconfig" or the path of a .config */
 	char **fragments;   /* paths of config fragments, merged in order; may be NULL */
-	char **fixups;	    /* paths of patches applied before building; may be NULL */
-	unsigned jobs;	    /* make -j */
+	char **fixups;	    /* paths of patches applied before building; may be NULL; see fixup.h */
+	unsigned jobs;	    /* make -j; 0: one for each CPU */
 	int64_t timeout_ns; /* whole build; 0: none */
 };
 
@@ -79,8 +79,13 @@ int fb_build_lookup(const struct fb_build_spec *spec, struct fb_build_result *re
  * fb_build_run() - Build, or take from the cache. Blocks; call it in a job.
  *
  * Return: 0 with ret->outcome. Errors are about us, not the commit: FB_ERROR_MISSING (a tool or
- * a fragment), FB_ERROR_TIMEOUT, FB_ERROR_SYSTEM (disk full), FB_ERROR_INPUT (a required symbol
- * that this tree's Kconfig cannot set is FB_BUILD_FAILED instead, with the symbol named).
+ * a fragment), FB_ERROR_TIMEOUT, FB_ERROR_SYSTEM (disk full), FB_ERROR_INFRA (the compiler was
+ * killed, another build holds the object directory: try again), FB_ERROR_INPUT (a required symbol
+ * that this tree's Kconfig cannot set is FB_BUILD_FAILED instead, with the symbol named). None
+ * of these is kept in the cache; the log is then objdir/firstbad-build.log.
+ *
+ * ccache, where installed, is shared by pairs of src and objdir that lie alike to each other
+ * (".../a/src" with ".../a/obj" and ".../b/src" with ".../b/obj").
  */
 int fb_build_run(const struct fb_build_spec *spec, struct fb_build_result *ret,
 		 struct fb_error *err);
