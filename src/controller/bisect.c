@@ -100,6 +100,7 @@ void fb_bisect_free(struct fb_bisect *b)
 	fb_range_free(b->range);
 	fb_session_release(&b->session);
 	free(b->metric);
+	free(b->tool);
 	free(b->used);
 	free(b);
 }
@@ -230,6 +231,20 @@ static int learn_value(struct fb_bisect *b, uint32_t node, double value, struct 
 	return 0;
 }
 
+/* Two versions of a tool may print two things under one name. */
+static int learn_tool(struct fb_bisect *b, uint32_t node, const char *tool, struct fb_error *err)
+{
+	if (!tool)
+		return 0;
+	if (!b->tool)
+		b->tool = fb_xstrdup(tool);
+	if (!fb_values_tools_agree(b->tool, tool))
+		return fb_error_set(err, FB_ERROR_USAGE,
+				    "%.12s was measured by %s, the others by %s: that cannot be compared",
+				    b->range->oid[node].hex, tool, b->tool);
+	return 0;
+}
+
 static void learn_failure(struct fb_bisect *b, uint32_t node, const char *why)
 {
 	struct fb_bisect_node *n = &b->node[node];
@@ -298,6 +313,8 @@ static int learn(struct fb_bisect *b, const char *kind, json_t *data, struct fb_
 	} else if (!strcmp(kind, "value")) {
 		learn_asked(b, node);
 		learn_used(b, boot);
+		if (learn_tool(b, node, fb_json_str(data, "tool"), err) < 0)
+			return -1;
 		return learn_value(b, node, json_real_value(json_object_get(data, "value")), err);
 	} else if (!strcmp(kind, "failure")) {
 		learn_asked(b, node);
@@ -416,9 +433,10 @@ static int take_boot(struct fb_bisect *b, uint32_t node, const struct fb_store_b
 
 		if (isfinite(value))
 			return happen(b, "value",
-				      json_pack("{s:s, s:I, s:I, s:f}", "commit", hex, "boot",
+				      json_pack("{s:s, s:I, s:I, s:s*, s:f}", "commit", hex, "boot",
 						(json_int_t)boot->id, "seed",
-						(json_int_t)boot->seed, "value", value),
+						(json_int_t)boot->seed, "tool",
+						fb_boot_tool(boot, key), "value", value),
 				      err);
 		if (!strcmp(boot->end, fb_end_name(FB_END_OK)))
 			return fb_error_set(err, FB_ERROR_USAGE, "%s does not measure %s here", key,

@@ -55,6 +55,7 @@ struct fb_bisect {
 	struct fb_bisect_node *node; /* range->nr */
 	int cell;		    /* -1 while not chosen */
 	char *metric;		    /* NULL while not chosen */
+	char *tool;		    /* what measured the values so far, "fio 3.33"; or NULL */
 	enum fb_change change;
 	struct fb_search *search;   /* NULL while the cell is not chosen */
 	struct fb_survey *survey;   /* NULL when there is nothing to choose */

@@ -463,6 +463,9 @@ static void read_run(const struct fb_cell *cell, const struct fb_boot_run *run, 
 	}
 	for (size_t i = 0; i < values.nr; i++)
 		add_sample(boot, cap, nr, key, version, values.v[i].metric, values.v[i].value);
+	if (values.tool)
+		json_object_set_new(json_object_get(boot->facts, "tools"), key,
+				    json_string(values.tool));
 	json_object_foreach(run->counters, name, v)
 		if (json_is_number(v) && isnan(fb_values_get(&values, name)))
 			add_sample(boot, cap, nr, key, version, name, json_number_value(v));
@@ -470,7 +473,7 @@ static void read_run(const struct fb_cell *cell, const struct fb_boot_run *run, 
 
 static json_t *boot_facts(const struct fb_boot_result *result)
 {
-	json_t *facts = json_pack("{s:I, s:I, s:I, s:I}", "first_line_ns",
+	json_t *facts = json_pack("{s:{}, s:I, s:I, s:I, s:I}", "tools", "first_line_ns",
 				  (json_int_t)result->first_line_ns, "agent_ns",
 				  (json_int_t)result->agent_ns, "setup_ns",
 				  (json_int_t)result->setup_ns, "guest_ns",
@@ -689,6 +692,11 @@ int fb_lab_find_boot(struct fb_lab *lab, const char *signature, const char *env,
 	}
 	fb_store_boots_free(boots, nr);
 	return 0;
+}
+
+const char *fb_boot_tool(const struct fb_store_boot *boot, const char *cell_key)
+{
+	return fb_json_str(json_object_get(boot->facts, "tools"), cell_key);
 }
 
 double fb_boot_value(const struct fb_store_boot *boot, const char *cell_key, const char *metric)

@@ -114,6 +114,9 @@ int fb_lab_find_boot(struct fb_lab *lab, const char *signature, const char *env,
 		     const int64_t *used, size_t nr_used, struct fb_store_boot *ret,
 		     bool *ret_found, uint64_t *ret_seed, struct fb_error *err);
 
+/** fb_boot_tool() - Program and version that measured a cell ("fio 3.33"); NULL for our own. */
+const char *fb_boot_tool(const struct fb_store_boot *boot, const char *cell_key);
+
 /** fb_boot_value() - Mean over the runs of a boot; NAN when it has no such value. */
 double fb_boot_value(const struct fb_store_boot *boot, const char *cell_key, const char *metric);
 
