@@ -324,7 +324,12 @@ for my $a (@piece) {
 	for my $b (@piece) {
 		next if $a eq $b || root($a) eq root($b) || $b =~ /\.h$/;
 		my $why;
-		$why = common($fa->{came}, facts($b)->{came}) if $a =~ /\.h$/ && near($a, $b);
+		# Who defines it needs no declaration before: only its users do.
+		if ($a =~ /\.h$/ && near($a, $b)) {
+			my %uses = %{ facts($b)->{came} };
+			delete @uses{ keys %{ facts($b)->{defined} } };
+			$why = common($fa->{came}, \%uses);
+		}
 		$why //= common($fa->{defined}, facts($b)->{came});
 		if (defined $why) {
 			$before{ root($b) }{ root($a) } = $why;
