@@ -121,12 +121,14 @@ int fb_cmd_doctor(int argc, char **argv)
 	check_disk(rows, "data", fb_dir_data());
 	if (check_machines(rows, kernel, &err) < 0)
 		return fb_fail(&err);
-	if (common.json)
+	if (common.json) {
 		fb_json_pretty(rows, &out);
-	else
-		json_array_foreach(rows, i, row)
+	} else {
+		json_array_foreach(rows, i, row) {
 			fb_str_addf(&out, "%-24s %-9s %s\n", fb_json_str(row, "what"),
 				    fb_json_str(row, "state"), fb_json_str(row, "note"));
+		}
+	}
 	rc = fb_put(fb_str_cstr(&out));
 	fb_str_release(&out);
 	return rc;
