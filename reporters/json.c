@@ -5,9 +5,25 @@
 #include "reporters/report.h"
 #include "src/util/json.h"
 
+/*
+ * jansson makes no string of what is not UTF-8, and a key without a value would be missing from
+ * the object without a word. Subjects and plans are UTF-8; what a compiler said may be anything.
+ */
 static json_t *text(const char *s)
 {
-	return s ? json_string(s) : json_null();
+	struct fb_str ascii = FB_STR_INIT;
+	json_t *v;
+
+	if (!s)
+		return json_null();
+	v = json_string(s);
+	if (v)
+		return v;
+	for (; *s; s++)
+		fb_str_addc(&ascii, (unsigned char)*s < 0x80 ? *s : '?');
+	v = json_string(fb_str_cstr(&ascii));
+	fb_str_release(&ascii);
+	return v;
 }
 
 static json_t *number(double v)
@@ -32,7 +48,7 @@ static json_t *step(const struct fb_report_step *s)
 	json_t *o = json_object(), *values = json_array();
 
 	for (size_t i = 0; i < s->nr_values; i++)
-		json_array_append_new(values, json_real(s->values[i]));
+		json_array_append_new(values, number(s->values[i]));
 	json_object_set_new(o, "oid", text(s->oid));
 	json_object_set_new(o, "subject", text(s->subject));
 	json_object_set_new(o, "role", text(s->role));
@@ -86,13 +102,15 @@ static void render(const struct fb_report *r, struct fb_str *out)
 	json_object_set_new(o, "commits_tested", json_integer(r->commits_tested));
 	json_object_set_new(o, "candidates", json_integer(r->candidates));
 	json_object_set_new(o, "machine", text(r->machine));
+	json_object_set_new(o, "machine_note", text(r->machine_note));
 	json_object_set_new(o, "fingerprint", text(r->fingerprint));
 	for (size_t i = 0; i < r->nr_steps; i++)
 		json_array_append_new(steps, step(&r->steps[i]));
 	json_object_set_new(o, "steps", steps);
 	for (size_t i = 0; i < r->nr_checks; i++)
-		json_array_append_new(checks, json_pack("{s:o, s:o}", "check", text(r->checks[i].name),
-							"result", text(r->checks[i].result)));
+		json_array_append_new(checks,
+				      json_pack("{s:o, s:o}", "check", text(r->checks[i].name),
+						"result", text(r->checks[i].result)));
 	json_object_set_new(o, "checks", checks);
 	json_object_set_new(o, "plan", text(r->plan));
 	fb_json_pretty(o, out);

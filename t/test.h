@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,44 @@ static inline const char *test_srcdir(void)
 	const char *dir = getenv("top_srcdir");
 
 	return dir ? dir : ".";
+}
+
+/**
+ * assert_golden() - @got is what the file @name in t/golden/ holds.
+ *
+ * With FB_UPDATE_GOLDEN=1 in the environment the file is written instead. Read the difference
+ * before it is committed.
+ */
+static inline void assert_golden(const char *name, const char *got)
+{
+	bool update = getenv("FB_UPDATE_GOLDEN") != NULL;
+	size_t len = strlen(got), same = 0, line = 1;
+	char path[4096], *want;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/t/golden/%s", test_srcdir(), name);
+	f = fopen(path, update ? "w" : "r");
+	if (!f)
+		fail_msg("%s cannot be opened", path);
+	if (update) {
+		if (fwrite(got, 1, len, f) != len || fclose(f) != 0)
+			fail_msg("%s cannot be written", path);
+		print_message("# %s was written\n", path);
+		return;
+	}
+	/* One more than asked for: a longer file is no equal one. */
+	want = calloc(1, len + 2);
+	assert_non_null(want);
+	if (fread(want, 1, len + 1, f) != len || memcmp(want, got, len) != 0) {
+		while (same < len && want[same] == got[same])
+			line += got[same++] == '\n';
+		print_error("--- what is reported, %s\n%s---\n", name, got);
+		free(want);
+		fclose(f);
+		fail_msg("%s differs from line %zu on", path, line);
+	}
+	free(want);
+	fclose(f);
 }
 
 #endif
