@@ -48,6 +48,28 @@ static void text_of_others_cannot_break_the_line(void **state)
 	assert_string_equal(err.text, "in?'x?': subject 'a?b??[31mc??d'");
 }
 
+static void bytes_that_are_no_utf8_become_question_marks(void **state)
+{
+	struct fb_error err = FB_ERROR_INIT;
+
+	fb_error_set(&err, FB_ERROR_INPUT, "%s", "\xff \xc3\xa9 \xc3 \xc0\xaf \xed\xa0\x80 \xc2\x9b");
+	assert_string_equal(err.text, "? \xc3\xa9 ? ?? ??? ??");
+}
+
+static void a_cut_leaves_no_half_character(void **state)
+{
+	struct fb_error err = FB_ERROR_INIT;
+	char big[4000];
+
+	for (size_t i = 0; i + 1 < sizeof(big); i += 2)
+		memcpy(big + i, "\xc3\xa9", 2);
+	big[sizeof(big) - 2] = '\0';
+	fb_error_set(&err, FB_ERROR_INPUT, "%s", big);
+	assert_string_equal(err.text + sizeof(err.text) - 4, "\xc3\xa9?");
+	fb_error_wrap(&err, "x");
+	assert_string_equal(err.text + sizeof(err.text) - 3, "\xc3\xa9");
+}
+
 static void text_beyond_the_limit_is_cut_and_stays_terminated(void **state)
 {
 	struct fb_error err = FB_ERROR_INIT;
@@ -117,6 +139,8 @@ int main(void)
 		cmocka_unit_test(a_system_error_keeps_errno_and_names_it),
 		cmocka_unit_test(wrapping_puts_the_context_in_front),
 		cmocka_unit_test(text_of_others_cannot_break_the_line),
+		cmocka_unit_test(bytes_that_are_no_utf8_become_question_marks),
+		cmocka_unit_test(a_cut_leaves_no_half_character),
 		cmocka_unit_test(text_beyond_the_limit_is_cut_and_stays_terminated),
 		cmocka_unit_test(setting_twice_and_wrapping_nothing_are_bugs),
 	};

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/util/str.h"
 #include "src/util/util.h"
 
 struct builder {
@@ -43,35 +44,6 @@ const struct fb_yaml *fb_yaml_get(const struct fb_yaml *map, const char *key)
 	return NULL;
 }
 
-/* Length of the UTF-8 sequence at @p, 0 when it is none (overlong, surrogate, cut off). */
-static size_t utf8_len(const unsigned char *p, size_t left)
-{
-	static const struct {
-		unsigned char lo, hi, second_lo, second_hi;
-		unsigned char len;
-	} row[] = {
-		{ 0x00, 0x7f, 0, 0, 1 },	 { 0xc2, 0xdf, 0x80, 0xbf, 2 },
-		{ 0xe0, 0xe0, 0xa0, 0xbf, 3 },	 { 0xe1, 0xec, 0x80, 0xbf, 3 },
-		{ 0xed, 0xed, 0x80, 0x9f, 3 },	 { 0xee, 0xef, 0x80, 0xbf, 3 },
-		{ 0xf0, 0xf0, 0x90, 0xbf, 4 },	 { 0xf1, 0xf3, 0x80, 0xbf, 4 },
-		{ 0xf4, 0xf4, 0x80, 0x8f, 4 },
-	};
-
-	for (size_t i = 0; i < FB_ARRAY_SIZE(row); i++) {
-		size_t len = row[i].len;
-
-		if (*p < row[i].lo || *p > row[i].hi)
-			continue;
-		if (len > left || (len > 1 && (p[1] < row[i].second_lo || p[1] > row[i].second_hi)))
-			return 0;
-		for (size_t j = 2; j < len; j++)
-			if ((p[j] & 0xc0) != 0x80)
-				return 0;
-		return len;
-	}
-	return 0;
-}
-
 /* What no YAML library should have to see. */
 static int check_bytes(const char *buf, size_t len, const char *name, struct fb_error *err)
 {
@@ -82,7 +54,7 @@ static int check_bytes(const char *buf, size_t len, const char *name, struct fb_
 				    name, FB_YAML_SIZE_MAX);
 	for (size_t i = 0; i < len;) {
 		unsigned char c = (unsigned char)buf[i];
-		size_t n = utf8_len((const unsigned char *)buf + i, len - i);
+		size_t n = fb_utf8_len(buf + i, len - i);
 
 		if (!n)
 			return fb_error_set(err, FB_ERROR_INPUT, "%s:%d:%d: not UTF-8", name, line,

@@ -6,12 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void tame(char *text)
-{
-	for (unsigned char *p = (unsigned char *)text; *p; p++)
-		if (*p < 0x20 || *p == 0x7f)
-			*p = '?';
-}
+#include "src/util/str.h"
 
 __attribute__((format(printf, 4, 0)))
 static void set(struct fb_error *err, enum fb_error_code code, int sys, const char *fmt, va_list ap)
@@ -21,7 +16,7 @@ static void set(struct fb_error *err, enum fb_error_code code, int sys, const ch
 	err->code = code;
 	err->sys = sys;
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
-	tame(err->text);
+	fb_text_tame(err->text);
 }
 
 int fb_error_set(struct fb_error *err, enum fb_error_code code, const char *fmt, ...)
@@ -44,6 +39,7 @@ int fb_error_set_sys(struct fb_error *err, int errnum, const char *fmt, ...)
 	va_end(ap);
 	len = strlen(err->text);
 	snprintf(err->text + len, sizeof(err->text) - len, ": %s", strerror(errnum));
+	fb_text_tame(err->text); /* the end may be cut within a character */
 	return -1;
 }
 
@@ -59,9 +55,9 @@ int fb_error_wrap(struct fb_error *err, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);
-	tame(err->text);
 	len = strlen(err->text);
 	snprintf(err->text + len, sizeof(err->text) - len, ": %s", inner);
+	fb_text_tame(err->text);
 	return -1;
 }
 

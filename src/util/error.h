@@ -37,8 +37,8 @@ struct fb_error {
  * @code: why, for callers that decide by it.
  * @fmt: lower case, no full stop; quote user strings with '...'.
  *
- * Line breaks and control bytes in the formatted text become '?', so that an
- * error stays one line whatever a file or a commit held.
+ * Line breaks, control bytes and what is no UTF-8 become '?' in the formatted text, so that an
+ * error stays one line, and JSON can hold it, whatever a file, a program or a commit held.
  *
  * Return: -1, so that a failing function ends in one statement.
  */

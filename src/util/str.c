@@ -92,6 +92,64 @@ bool fb_str_has_suffix(const char *s, const char *suffix)
 	return len >= n && !strcmp(s + len - n, suffix);
 }
 
+size_t fb_utf8_len(const char *text, size_t left)
+{
+	const unsigned char *p = (const unsigned char *)text;
+	static const struct {
+		unsigned char lo, hi, second_lo, second_hi;
+		unsigned char len;
+	} row[] = {
+		{ 0x00, 0x7f, 0, 0, 1 },	 { 0xc2, 0xdf, 0x80, 0xbf, 2 },
+		{ 0xe0, 0xe0, 0xa0, 0xbf, 3 },	 { 0xe1, 0xec, 0x80, 0xbf, 3 },
+		{ 0xed, 0xed, 0x80, 0x9f, 3 },	 { 0xee, 0xef, 0x80, 0xbf, 3 },
+		{ 0xf0, 0xf0, 0x90, 0xbf, 4 },	 { 0xf1, 0xf3, 0x80, 0xbf, 4 },
+		{ 0xf4, 0xf4, 0x80, 0x8f, 4 },
+	};
+
+	for (size_t i = 0; i < FB_ARRAY_SIZE(row); i++) {
+		size_t len = row[i].len;
+
+		if (*p < row[i].lo || *p > row[i].hi)
+			continue;
+		if (len > left || (len > 1 && (p[1] < row[i].second_lo || p[1] > row[i].second_hi)))
+			return 0;
+		for (size_t j = 2; j < len; j++)
+			if ((p[j] & 0xc0) != 0x80)
+				return 0;
+		return len;
+	}
+	return 0;
+}
+
+size_t fb_utf8_cut(const char *text, size_t max)
+{
+	size_t len = strlen(text), n;
+
+	if (len <= max)
+		return len;
+	for (len = 0; (n = fb_utf8_len(text + len, max - len)) > 0; len += n)
+		;
+	return len;
+}
+
+void fb_text_tame(char *text)
+{
+	size_t left = strlen(text), n;
+
+	for (char *p = text; left; p += n, left -= n) {
+		unsigned char c = (unsigned char)*p;
+
+		n = fb_utf8_len(p, left);
+		/* C1 controls are two bytes: 0xc2 0x80 to 0xc2 0x9f. */
+		if (!n || c < 0x20 || c == 0x7f) {
+			*p = '?';
+			n = 1;
+		} else if (c == 0xc2 && (unsigned char)p[1] < 0xa0) {
+			p[0] = p[1] = '?';
+		}
+	}
+}
+
 /* The digits at the start of @s; -1 when there are none or they overflow. */
 static int digits(const char *s, uint64_t *ret, const char **ret_end)
 {

@@ -44,6 +44,15 @@ void fb_str_release(struct fb_str *s);
 bool fb_str_has_prefix(const char *s, const char *prefix);
 bool fb_str_has_suffix(const char *s, const char *suffix);
 
+/** fb_utf8_len() - Length of the strict UTF-8 sequence at @text, 0 when there is none. */
+size_t fb_utf8_len(const char *text, size_t left);
+
+/** fb_utf8_cut() - How many bytes of the UTF-8 @text fit in @max without cutting a character. */
+size_t fb_utf8_cut(const char *text, size_t max);
+
+/** fb_text_tame() - Make @text one line of UTF-8: '?' for control bytes and what is no UTF-8. */
+void fb_text_tame(char *text);
+
 /**
  * fb_parse_u64() - Read a decimal number that is the whole of @s.
  * @min, @max: accepted range, inclusive.
