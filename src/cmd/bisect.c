@@ -8,6 +8,8 @@
 #include "src/util/json.h"
 #include "src/util/util.h"
 
+#define SUBJECT_SHOWN 56
+
 struct auto_opts {
 	struct fb_common common;
 	const char *plan, *cell, *metric, *session, *change;
@@ -108,7 +110,7 @@ int fb_cmd_bisect_auto(int argc, char **argv)
 	FB_CLEANUP(fb_bisect_freep) struct fb_bisect *b = NULL;
 	FB_CLEANUP(fb_lab_freep) struct fb_lab *lab = NULL;
 	FB_CLEANUP(fb_freep) char *self = NULL;
-	struct fb_error err = FB_ERROR_INIT;
+	struct fb_error err = FB_ERROR_INIT, drop_err = FB_ERROR_INIT;
 	struct fb_lab_setup setup;
 	int first, rc = fb_opt_parse(argc, argv, auto_usage, auto_about, opts, FB_ARRAY_SIZE(opts),
 				     &first);
@@ -132,7 +134,13 @@ int fb_cmd_bisect_auto(int argc, char **argv)
 					       .self = self,
 					       .stop = fb_catch_signals(),
 					       .observer = fb_progress_observer(&o.common) };
-		if (fb_lab_open(&setup, &lab, &err) < 0 || fb_bisect_run(b, lab, &err) < 0)
+		if (fb_lab_open(&setup, &lab, &err) < 0) {
+			/* One that never began must not be what is taken up the next time. */
+			if (first < argc)
+				fb_store_session_drop(store, b->session.id, &drop_err);
+			return fb_fail(&err);
+		}
+		if (fb_bisect_run(b, lab, &err) < 0)
 			return fb_fail(&err);
 	}
 	rc = print_report(b, fb_reporter_find(o.common.json ? "json" : "plain"), &err);
@@ -231,7 +239,8 @@ static int status_leaders(const struct fb_bisect *b, struct fb_str *out, json_t 
 		done[best] = true;
 		if (fb_history_commit(b->history, &b->range->oid[best], &c, err) < 0)
 			return -1;
-		fb_str_addf(out, "  %5.3f %.12s %.56s\n", p, c.oid.hex, c.subject);
+		fb_str_addf(out, "  %5.3f %.12s %.*s\n", p, c.oid.hex,
+			    (int)fb_utf8_cut(c.subject, SUBJECT_SHOWN), c.subject);
 		json_array_append_new(list, json_pack("{s:s, s:s, s:f}", "commit", c.oid.hex, "subject",
 						      c.subject, "posterior", p));
 	}

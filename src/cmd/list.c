@@ -138,14 +138,17 @@ static int list_sessions(json_t *rows, struct fb_error *err)
 		struct fb_session *s = &sessions[i];
 		const char *verdict = fb_json_str(s->verdict, "verdict");
 		time_t t = (time_t)s->created_s;
+		/* A directory can have any name, a row of the list only text. */
+		FB_CLEANUP(fb_freep) char *workdir = fb_xstrdup(s->workdir);
 		char when[32] = "";
 		struct tm tm;
 
 		if (gmtime_r(&t, &tm))
 			strftime(when, sizeof(when), "%Y-%m-%d %H:%M", &tm);
+		fb_text_tame(workdir);
 		json_array_append_new(rows, json_pack("{s:s, s:s, s:s, s:s, s:s}", "session", s->name,
 						      "verdict", verdict ? verdict : s->state, "kind",
-						      s->kind, "begun", when, "worktree", s->workdir));
+						      s->kind, "begun", when, "worktree", workdir));
 		fb_session_release(s);
 	}
 	free(sessions);

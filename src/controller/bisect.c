@@ -170,7 +170,8 @@ static int make_search(struct fb_bisect *b, struct fb_error *err)
 		.direction = fb_change_direction(b->change, &plan->cells[b->cell], b->metric),
 		.min_boots = plan->boots_min,
 		.max_boots = plan->boots_max,
-		.max_total = plan->max_boots,
+		.max_total = plan->max_boots > b->nr_used ? plan->max_boots - (unsigned)b->nr_used :
+							    plan->max_boots > 0,
 		.batch = fb_machine_find(plan->machine) == FB_MACHINE_DETERMINISTIC ? 2 : 1,
 	};
 
@@ -228,20 +229,8 @@ static int learn_value(struct fb_bisect *b, uint32_t node, double value, struct 
 				    b->metric, value, b->range->oid[node].hex);
 	FB_GROW(n->values, n->nr_values, n->cap_values);
 	n->values[n->nr_values++] = value;
-	return 0;
-}
-
-/* Two versions of a tool may print two things under one name. */
-static int learn_tool(struct fb_bisect *b, uint32_t node, const char *tool, struct fb_error *err)
-{
-	if (!tool)
-		return 0;
-	if (!b->tool)
-		b->tool = fb_xstrdup(tool);
-	if (!fb_values_tools_agree(b->tool, tool))
-		return fb_error_set(err, FB_ERROR_USAGE,
-				    "%.12s was measured by %s, the others by %s: that cannot be compared",
-				    b->range->oid[node].hex, tool, b->tool);
+	n->measured++;
+	b->measured = true;
 	return 0;
 }
 
@@ -306,15 +295,17 @@ static int learn(struct fb_bisect *b, const char *kind, json_t *data, struct fb_
 	} else if (!strcmp(kind, "skip")) {
 		learn_skip(b, node, fb_json_str(data, "cause"));
 	} else if (!strcmp(kind, "survey")) {
+		learn_asked(b, node);
 		fb_survey_record(b->survey,
 				 node == b->range->bad ? FB_SURVEY_BAD : FB_SURVEY_GOOD,
 				 json_object_get(data, "values"));
+		b->node[node].measured++;
 		learn_used(b, boot);
 	} else if (!strcmp(kind, "value")) {
 		learn_asked(b, node);
 		learn_used(b, boot);
-		if (learn_tool(b, node, fb_json_str(data, "tool"), err) < 0)
-			return -1;
+		if (!b->tool && fb_json_str(data, "tool"))
+			b->tool = fb_xstrdup(fb_json_str(data, "tool"));
 		return learn_value(b, node, json_real_value(json_object_get(data, "value")), err);
 	} else if (!strcmp(kind, "failure")) {
 		learn_asked(b, node);
@@ -416,9 +407,49 @@ static void show(struct fb_bisect *b, struct fb_lab *lab)
 	}
 }
 
+/* Two versions of a tool may print two things under one name. */
+static int check_tool(const struct fb_bisect *b, uint32_t node, const char *tool,
+		      struct fb_error *err)
+{
+	if (!b->tool || !tool || fb_values_tools_agree(b->tool, tool))
+		return 0;
+	return fb_error_set(err, FB_ERROR_USAGE,
+			    "%.12s was measured by %s, the others by %s: that cannot be compared",
+			    b->range->oid[node].hex, tool, b->tool);
+}
+
+static int take_failure(struct fb_bisect *b, uint32_t node, const struct fb_store_boot *boot,
+			const char *why, struct fb_error *err)
+{
+	return happen(b, "failure",
+		      json_pack("{s:s, s:I, s:s}", "commit", b->range->oid[node].hex, "boot",
+				(json_int_t)boot->id, "why", why),
+		      err);
+}
+
+/*
+ * A boot that ended well without a value that has a logarithm. As the first of all it is a
+ * mistake of the plan; later it is a property of the commit, like any other failure. Told
+ * before anything is stored, so that the session can still be read.
+ */
+static int take_no_value(struct fb_bisect *b, uint32_t node, const struct fb_store_boot *boot,
+			 const char *key, double value, struct fb_error *err)
+{
+	FB_CLEANUP(fb_freep) char *why =
+		isnan(value) ? fb_xasprintf("%s is not measured", b->metric) :
+			       fb_xasprintf("%s is %g: only values above zero can be bisected",
+					    b->metric, value);
+
+	if (b->measured)
+		return take_failure(b, node, boot, why, err);
+	return fb_error_set(err, FB_ERROR_USAGE, "%s: %s at %.12s", key, why,
+			    b->range->oid[node].hex);
+}
+
 static int take_boot(struct fb_bisect *b, uint32_t node, const struct fb_store_boot *boot,
 		     struct fb_error *err)
 {
+	FB_CLEANUP(fb_freep) char *why = NULL;
 	const char *hex = b->range->oid[node].hex;
 
 	if (!b->search && !strcmp(boot->end, fb_end_name(FB_END_OK)))
@@ -431,21 +462,23 @@ static int take_boot(struct fb_bisect *b, uint32_t node, const struct fb_store_b
 		FB_CLEANUP(fb_freep) char *key = fb_cell_key(&b->plan->cells[b->cell]);
 		double value = fb_boot_value(boot, key, b->metric);
 
-		if (isfinite(value))
+		if (isfinite(value) && value > 0) {
+			const char *tool = fb_boot_tool(boot, key);
+
+			if (check_tool(b, node, tool, err) < 0)
+				return -1;
 			return happen(b, "value",
 				      json_pack("{s:s, s:I, s:I, s:s*, s:f}", "commit", hex, "boot",
 						(json_int_t)boot->id, "seed",
-						(json_int_t)boot->seed, "tool",
-						fb_boot_tool(boot, key), "value", value),
+						(json_int_t)boot->seed, "tool", tool, "value",
+						value),
 				      err);
+		}
 		if (!strcmp(boot->end, fb_end_name(FB_END_OK)))
-			return fb_error_set(err, FB_ERROR_USAGE, "%s does not measure %s here", key,
-					    b->metric);
+			return take_no_value(b, node, boot, key, value, err);
 	}
-	return happen(b, "failure",
-		      json_pack("{s:s, s:I, s:s++}", "commit", hex, "boot", (json_int_t)boot->id,
-				"why", boot->end, boot->why ? ": " : "", boot->why ? boot->why : ""),
-		      err);
+	why = fb_xasprintf("%s%s%s", boot->end, boot->why ? ": " : "", boot->why ? boot->why : "");
+	return take_failure(b, node, boot, why, err);
 }
 
 /* A commit whose boots keep failing is as untestable as one that does not build. */
@@ -455,7 +488,7 @@ static int give_up_failing(struct fb_bisect *b, struct fb_lab *lab, uint32_t nod
 	struct fb_bisect_node *n = &b->node[node];
 	FB_CLEANUP(fb_freep) char *cause = NULL;
 
-	if (n->cause || n->failed < FAILED_MAX || n->failed < 2 * n->nr_values)
+	if (n->cause || n->failed < FAILED_MAX || n->failed < 2 * n->measured)
 		return 0;
 	cause = fb_xasprintf("%u boots gave no value, the last: %s", n->failed, n->last_failure);
 	fb_lab_tell(lab, "%.12s skipped: %s", b->range->oid[node].hex, cause);
@@ -519,7 +552,6 @@ static int measure(struct fb_bisect *b, struct fb_lab *lab, const struct want *w
 	who = fb_xcalloc(total, sizeof(*who));
 	for (size_t i = 0; i < nr && rc == 0; i++) {
 		char env[FB_HASH_HEX_SIZE];
-		uint64_t seed = 1;
 
 		learn_asked(b, wants[i].node);
 		rc = kernel_of(b, lab, wants[i].node, &kernels[i], err);
@@ -537,9 +569,9 @@ static int measure(struct fb_bisect *b, struct fb_lab *lab, const struct want *w
 				rc = take_boot(b, wants[i].node, &old, err);
 				fb_store_boot_release(&old);
 			} else if (rc == 0) {
-				seed = fresh > seed ? fresh : seed;
 				requests[n].kernel = &kernels[i];
-				requests[n].seed = seed++;
+				requests[n].seed = fb_lab_fresh_seed(requests, n, fresh,
+								     kernels[i].signature);
 				who[n++] = wants[i].node;
 			}
 		}
@@ -586,8 +618,10 @@ static json_t *verdict_json(const struct fb_bisect *b, const struct fb_verdict *
 	if (v->kind == FB_VERDICT_FOUND && v->nr_nodes == 1)
 		json_object_set(out, "commit", json_array_get(commits, 0));
 	json_object_set_new(out, "commits", commits);
-	json_object_set_new(out, "confidence", json_real(v->confidence));
-	json_object_set_new(out, "something_else", json_real(v->other));
+	if (isfinite(v->confidence))
+		json_object_set_new(out, "confidence", json_real(v->confidence));
+	if (isfinite(v->other))
+		json_object_set_new(out, "something_else", json_real(v->other));
 	if (cell >= 0)
 		json_object_set_new(out, "cell", json_integer(cell));
 	if (metric)
@@ -605,6 +639,21 @@ static json_t *verdict_json(const struct fb_bisect *b, const struct fb_verdict *
 	return out;
 }
 
+json_t *fb_bisect_so_far(const struct fb_bisect *b)
+{
+	struct fb_verdict v = { .kind = FB_VERDICT_OPEN, .confidence = NAN, .other = NAN,
+				.effect = NAN, .boots = (unsigned)b->nr_used };
+
+	if (b->session.verdict)
+		return json_incref(b->session.verdict);
+	if (b->search)
+		fb_search_verdict(b->search, &v);
+	/* What leads now is no answer: only a verdict names commits. */
+	v.kind = FB_VERDICT_OPEN;
+	v.nr_nodes = 0;
+	return verdict_json(b, &v, b->cell, b->metric);
+}
+
 /* An end that cannot be measured leaves nothing to compare. */
 static int end_untestable(struct fb_bisect *b, uint32_t node, struct fb_error *err)
 {
@@ -614,19 +663,30 @@ static int end_untestable(struct fb_bisect *b, uint32_t node, struct fb_error *e
 	return finish(b, verdict_json(b, &v, -1, NULL), err);
 }
 
-static int run_survey(struct fb_bisect *b, struct fb_lab *lab, bool *ret_done,
+/* The limits of the plan hold for the survey too. */
+static bool is_spent(const struct fb_bisect *b, int64_t deadline_ns)
+{
+	return (deadline_ns && fb_clock_mono_ns() > deadline_ns) ||
+	       (b->plan->max_boots && b->nr_used >= b->plan->max_boots);
+}
+
+static int run_survey(struct fb_bisect *b, struct fb_lab *lab, int64_t deadline_ns, bool *ret_done,
 		      struct fb_error *err)
 {
 	uint32_t ends[2] = { b->range->good[0], b->range->bad };
 	const struct fb_survey_series *best;
 	enum fb_survey_state state;
-	struct fb_verdict v;
+	struct fb_verdict v = { .effect = NAN };
 
 	*ret_done = false;
 	while ((state = fb_survey_state(b->survey, &best)) == FB_SURVEY_GO_ON) {
 		enum fb_survey_end first = fb_survey_next(b->survey);
 		struct want wants[2] = { { ends[first], 1 }, { ends[!first], 1 } };
 
+		if (is_spent(b, deadline_ns)) {
+			state = FB_SURVEY_UNDECIDED;
+			break;
+		}
 		if (measure(b, lab, wants, 2, err) < 0)
 			return -1;
 		for (int i = 0; i < 2; i++)
@@ -635,10 +695,15 @@ static int run_survey(struct fb_bisect *b, struct fb_lab *lab, bool *ret_done,
 				return end_untestable(b, ends[i], err);
 			}
 	}
+	if (state == FB_SURVEY_UNUSABLE && b->survey->only_metric)
+		return fb_error_set(err, FB_ERROR_USAGE,
+				    "the plan's cells do not measure '%s', or not above zero in every boot",
+				    b->survey->only_metric);
 	if (state == FB_SURVEY_UNUSABLE)
 		return fb_error_set(err, FB_ERROR_USAGE,
 				    "no headline metric of the plan has a value above zero in every boot");
-	fb_search_verdict(best->search, &v);
+	if (best)
+		fb_search_verdict(best->search, &v);
 	if (state == FB_SURVEY_CHOSEN) {
 		FB_CLEANUP(fb_freep) char *label = fb_cell_label(&b->plan->cells[best->cell]);
 
@@ -650,7 +715,8 @@ static int run_survey(struct fb_bisect *b, struct fb_lab *lab, bool *ret_done,
 	v.kind = state == FB_SURVEY_NONE ? FB_VERDICT_NONE : FB_VERDICT_UNDECIDED;
 	v.nr_nodes = 0;
 	*ret_done = true;
-	return finish(b, verdict_json(b, &v, best->cell, best->metric), err);
+	return finish(b, verdict_json(b, &v, best ? best->cell : -1, best ? best->metric : NULL),
+		      err);
 }
 
 /* One line a step, for logs and for those who watch. */
@@ -704,7 +770,7 @@ int fb_bisect_run(struct fb_bisect *b, struct fb_lab *lab, struct fb_error *err)
 
 	if (!strcmp(b->session.state, "done"))
 		return 0;
-	if (!b->search && run_survey(b, lab, &done, err) < 0)
+	if (!b->search && run_survey(b, lab, deadline, &done, err) < 0)
 		return -1;
 	return done ? 0 : run_search(b, lab, deadline, err);
 }

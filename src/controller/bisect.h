@@ -41,6 +41,7 @@ struct fb_bisect_node {
 	bool asked;	 /* the search wanted it */
 	double *values;	 /* one a boot of this commit, in the order of recording */
 	size_t nr_values, cap_values;
+	unsigned measured; /* boots that gave a value, those of the survey too */
 	unsigned failed; /* boots that gave no value */
 	char *last_failure;
 };
@@ -62,6 +63,7 @@ struct fb_bisect {
 	int64_t *used;		    /* boots that are in the record */
 	size_t nr_used, cap_used;
 	unsigned steps;		    /* commits that were asked for */
+	bool measured;		    /* some boot gave a value of the metric */
 };
 
 /**
@@ -75,6 +77,12 @@ void fb_bisect_freep(struct fb_bisect **b);
 
 /** fb_bisect_run() - Go on until there is a verdict, and store it. */
 int fb_bisect_run(struct fb_bisect *b, struct fb_lab *lab, struct fb_error *err);
+
+/**
+ * fb_bisect_so_far() - The verdict as stored, or the same object for a session that is not finished:
+ * verdict "open", no commits, and the numbers as they are now. A new reference.
+ */
+json_t *fb_bisect_so_far(const struct fb_bisect *b);
 
 /** fb_bisect_leader() - The node with the highest posterior; UINT32_MAX before the search. */
 uint32_t fb_bisect_leader(const struct fb_bisect *b, double *ret_posterior);

@@ -88,7 +88,7 @@ static int make_bundle(struct fb_lab *lab, struct fb_error *err)
 }
 
 /* One process a session; the lock goes with the process, also by kill -9. */
-static int lock_session(const char *dir, const char *name, struct fb_error *err)
+static int lock_dir(const char *dir, const char *what, struct fb_error *err)
 {
 	FB_CLEANUP(fb_freep) char *path = fb_xasprintf("%s/lock", dir);
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -101,7 +101,7 @@ static int lock_session(const char *dir, const char *name, struct fb_error *err)
 		close(fd);
 		if (errnum == EWOULDBLOCK)
 			return fb_error_set(err, FB_ERROR_USAGE,
-					    "session %s is being run by another process", name);
+					    "%s is being run by another process", what);
 		return fb_error_set_sys(err, errnum, "lock '%s'", path);
 	}
 	return 0; /* kept open until the process ends */
@@ -111,7 +111,7 @@ int fb_lab_open(const struct fb_lab_setup *setup, struct fb_lab **ret, struct fb
 {
 	FB_CLEANUP(fb_lab_freep) struct fb_lab *lab = fb_xcalloc(1, sizeof(*lab));
 	FB_CLEANUP(fb_freep) char *data = fb_dir_data();
-	FB_CLEANUP(fb_freep) char *wt = NULL, *repo_id = NULL;
+	FB_CLEANUP(fb_freep) char *wt = NULL, *repo_id = NULL, *what = NULL;
 	char hash[FB_HASH_HEX_SIZE];
 	struct fb_hash h;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -130,8 +130,9 @@ int fb_lab_open(const struct fb_lab_setup *setup, struct fb_lab **ret, struct fb
 	lab->slots = lab->machine == FB_MACHINE_DETERMINISTIC ? lab->make_jobs : 1;
 	lab->cache = fb_dir_cache();
 	lab->jobs_dir = fb_xasprintf("%s/jobs/%s", data, lab->session_name);
+	what = fb_xasprintf("session %s", lab->session_name);
 	if (fb_mkdirs(lab->jobs_dir, err) < 0 || fb_mkdirs(lab->cache, err) < 0 ||
-	    lock_session(lab->jobs_dir, lab->session_name, err) < 0)
+	    lock_dir(lab->jobs_dir, what, err) < 0)
 		return -1;
 	if (make_bundle(lab, err) < 0)
 		return fb_error_wrap(err, "guest bundle");
@@ -147,7 +148,7 @@ int fb_lab_open(const struct fb_lab_setup *setup, struct fb_lab **ret, struct fb
 	fb_hash_hex(&h, hash);
 	repo_id = fb_xstrndup(hash, 12);
 	wt = fb_xasprintf("%s/worktrees/%s", lab->cache, repo_id);
-	if (fb_mkdirs(wt, err) < 0 || lock_session(wt, "of this worktree", err) < 0)
+	if (fb_mkdirs(wt, err) < 0 || lock_dir(wt, "another session of this worktree", err) < 0)
 		return -1;
 	free(wt);
 	wt = fb_xasprintf("%s/worktrees/%s/src", lab->cache, repo_id);
@@ -692,6 +693,16 @@ int fb_lab_find_boot(struct fb_lab *lab, const char *signature, const char *env,
 	}
 	fb_store_boots_free(boots, nr);
 	return 0;
+}
+
+uint64_t fb_lab_fresh_seed(const struct fb_lab_request *requests, size_t nr, uint64_t fresh,
+			   const char *signature)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (requests[i].seed >= fresh &&
+		    !strcmp(requests[i].kernel->signature, signature))
+			fresh = requests[i].seed + 1;
+	return fresh;
 }
 
 const char *fb_boot_tool(const struct fb_store_boot *boot, const char *cell_key)

@@ -114,6 +114,14 @@ int fb_lab_find_boot(struct fb_lab *lab, const char *signature, const char *env,
 		     const int64_t *used, size_t nr_used, struct fb_store_boot *ret,
 		     bool *ret_found, uint64_t *ret_seed, struct fb_error *err);
 
+/**
+ * fb_lab_fresh_seed() - A seed for one more boot of a kernel beside @requests.
+ * @fresh: what fb_lab_find_boot() gave. Two commits of one call can build the same kernel, and a
+ * seed given twice would count one experiment twice.
+ */
+uint64_t fb_lab_fresh_seed(const struct fb_lab_request *requests, size_t nr, uint64_t fresh,
+			   const char *signature);
+
 /** fb_boot_tool() - Program and version that measured a cell ("fio 3.33"); NULL for our own. */
 const char *fb_boot_tool(const struct fb_store_boot *boot, const char *cell_key);
 

@@ -66,6 +66,22 @@ static void add_boot(struct fb_measured *m, struct fb_store_boot *boot)
 	memset(boot, 0, sizeof(*boot));
 }
 
+/* Of all revisions: two that build the same kernel must not count one boot twice. */
+static int64_t *used_boots(const struct fb_measured *m, size_t nr, size_t *ret_nr)
+{
+	int64_t *used;
+	size_t n = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		n += m[i].nr_boots;
+	used = fb_xcalloc(n, sizeof(*used));
+	*ret_nr = n;
+	for (size_t i = 0; i < nr; i++)
+		for (size_t j = 0; j < m[i].nr_boots; j++)
+			used[--n] = m[i].boots[j].id;
+	return used;
+}
+
 /* One boot of each revision; the order turns round every time, so that drift cancels. */
 static int round_of(struct fb_lab *lab, unsigned round, size_t nr,
 		    const struct fb_lab_kernel *kernels, struct fb_measured *m,
@@ -81,6 +97,7 @@ static int round_of(struct fb_lab *lab, unsigned round, size_t nr,
 		size_t i = round % 2 ? nr - 1 - k : k;
 		struct fb_store_boot old = { 0 };
 		char env[FB_HASH_HEX_SIZE];
+		size_t nr_used;
 		int64_t *used;
 		bool found = false;
 		uint64_t seed;
@@ -90,15 +107,14 @@ static int round_of(struct fb_lab *lab, unsigned round, size_t nr,
 		rc = fb_lab_env(lab, plan->cells, plan->nr_cells, kernels[i].toolchain, env, err);
 		if (rc < 0)
 			break;
-		used = fb_xcalloc(m[i].nr_boots, sizeof(*used));
-		for (size_t j = 0; j < m[i].nr_boots; j++)
-			used[j] = m[i].boots[j].id;
-		rc = fb_lab_find_boot(lab, kernels[i].signature, env, used, m[i].nr_boots, &old,
-				      &found, &seed, err);
+		used = used_boots(m, nr, &nr_used);
+		rc = fb_lab_find_boot(lab, kernels[i].signature, env, used, nr_used, &old, &found,
+				      &seed, err);
 		free(used);
 		if (rc == 0 && found) {
 			add_boot(&m[i], &old);
 		} else if (rc == 0) {
+			seed = fb_lab_fresh_seed(requests, n, seed, kernels[i].signature);
 			requests[n] = (struct fb_lab_request){ &kernels[i], seed };
 			who[n++] = i;
 		}

@@ -17,6 +17,7 @@ struct fb_reporting {
 	struct fb_report_commit *named;
 	struct fb_report_step *steps;
 	char *cell, *fingerprint;
+	json_t *verdict;
 	struct fb_report_check checks[8];
 };
 
@@ -29,6 +30,7 @@ void fb_reporting_free(struct fb_reporting *r)
 	free(r->commits);
 	free(r->named);
 	free(r->steps);
+	json_decref(r->verdict);
 	free(r->cell);
 	free(r->fingerprint);
 	free(r);
@@ -235,7 +237,7 @@ static void fill_checks(struct fb_reporting *r, const struct fb_bisect *b)
 static int fill(struct fb_reporting *r, const struct fb_bisect *b, struct fb_error *err)
 {
 	struct fb_report *p = &r->report;
-	json_t *verdict = b->session.verdict;
+	json_t *verdict = r->verdict = fb_bisect_so_far(b);
 
 	p->session = b->session.name;
 	p->version = PACKAGE_VERSION;
@@ -243,7 +245,7 @@ static int fill(struct fb_reporting *r, const struct fb_bisect *b, struct fb_err
 	p->plan = b->session.plan;
 	p->machine = b->plan->machine;
 	p->machine_note = machine_note(b->plan->machine);
-	p->verdict = verdict ? fb_json_str(verdict, "verdict") : "open";
+	p->verdict = fb_json_str(verdict, "verdict");
 	fill_numbers(r, b, verdict);
 	if (name_commit(r, b, &b->range->oid[b->range->good[0]], &p->good, err) < 0 ||
 	    name_commit(r, b, &b->range->oid[b->range->bad], &p->bad, err) < 0 ||

@@ -325,6 +325,15 @@ int fb_store_session_list(struct fb_store *store, struct fb_session **ret, size_
 	return 0;
 }
 
+int fb_store_session_drop(struct fb_store *store, int64_t id, struct fb_error *err)
+{
+	return fb_sql_do(store->db, err,
+			 "DELETE FROM session WHERE id = ?1"
+			 " AND NOT EXISTS (SELECT 1 FROM event WHERE session = ?1)"
+			 " AND NOT EXISTS (SELECT 1 FROM boot WHERE session = ?1)",
+			 "i", id);
+}
+
 /* One row must have changed: a session that is not there is an error, not a no-op. */
 static int changed_one(struct fb_store *store, int64_t id, struct fb_error *err)
 {

@@ -62,6 +62,9 @@ int fb_store_session_find(struct fb_store *store, const char *workdir, const cha
 int fb_store_session_list(struct fb_store *store, struct fb_session **ret, size_t *ret_nr,
 			  struct fb_error *err);
 
+/** fb_store_session_drop() - Forget a session, unless something happened in it. */
+int fb_store_session_drop(struct fb_store *store, int64_t id, struct fb_error *err);
+
 /** fb_store_session_args() - Replace the arguments (e.g. once the cell is chosen). */
 int fb_store_session_args(struct fb_store *store, int64_t id, json_t *args, struct fb_error *err);
 

@@ -1,0 +1,64 @@
+#!/bin/sh
+# Sessions beside each other and not finished: nothing is lost, mixed up or counted twice.
+. "${top_srcdir:-.}/t/test-lib.sh"
+. "$top_srcdir/t/world.sh"
+
+fb_have git awk || fb_skip_all "git and awk are needed"
+
+fb_expect 'a revision measured twice is two series of boots' '
+	world_new 3 && world_make &&
+	firstbad -C repo measure ../plan.yaml -q --rev c1 --rev c1 --json >out.json &&
+	sed -n "s/.*\"seed\": \([0-9]*\).*/\1/p" out.json | sort >seeds &&
+	test "$(wc -l <seeds)" = 6 && test "$(sort -u seeds | wc -l)" = 6
+'
+
+# Holds up the third boot until the test has looked.
+cat >wait.sh <<'EOF'
+#!/bin/sh
+while [ "$(wc -l <"$FB_SCRATCH/count")" -ge 3 ] && [ ! -e "$FB_SCRATCH/go" ]; do sleep 0.1; done
+exec "$FB_SCRATCH/bench"
+EOF
+chmod +x wait.sh
+
+fb_expect 'a session that cannot start is not the one that is taken up later' '
+	rm -rf repo && world_new 12 && world_set 7 12 80 && world_make &&
+	sed -i "s,command: /.*,command: $FB_SCRATCH/wait.sh," plan.yaml
+	firstbad -C repo bisect auto -q --plan ../plan.yaml c12 c1 >out 2>err &
+	pid=$!
+	i=0 && until test -s count && test "$(wc -l <count)" -ge 3 || test $i -gt 300; do
+		sleep 0.1; i=$((i + 1)); done &&
+	firstbad -C repo list sessions >before &&
+	fb_must_fail 64 firstbad -C repo bisect auto -q --plan ../plan.yaml c12 c2 2>err2 &&
+	fb_grep "another session of this worktree" err2 &&
+	firstbad -C repo list sessions >after && fb_cmp before after &&
+	firstbad -C repo bisect status >status &&
+	kill -TERM $pid && rc=0 && { wait $pid || rc=$?; } && test $rc = 76
+'
+
+fb_expect 'the report of what is not finished has its boots' '
+	firstbad -C repo report >open.txt && fb_grep "not finished" open.txt &&
+	fb_grep "2 commits tested, 2 boots" open.txt &&
+	firstbad -C repo report --json >open.json && fb_grep "\"boots\": 2," open.json
+'
+
+fb_expect 'and it is finished' '
+	touch go && firstbad -C repo bisect auto -q >out && fb_grep "\"change 7\"" out
+'
+
+fb_expect 'a repository whose name is no text is listed' '
+	name=$(printf "a\\nb\\377") && git clone -q repo "$name" &&
+	firstbad -C "$name" bisect auto -q --plan ../plan.yaml c12 c1 >out &&
+	firstbad list sessions >list && fb_grep "a[?]b[?]" list &&
+	firstbad list sessions --json >list.json && fb_grep "a[?]b[?]" list.json
+'
+
+fb_expect 'status cuts a long subject between characters' '
+	git -C repo checkout -q c12 && echo 60 >repo/speed && git -C repo add . &&
+	eacute=$(printf "\303\251") && printf "a%060d" 0 | sed "s/0/$eacute/g" >msg &&
+	git -C repo commit -q -F ../msg &&
+	firstbad -C repo bisect auto -q --plan ../plan.yaml HEAD c12 >out &&
+	firstbad -C repo bisect status >status && fb_grep "$eacute" status &&
+	iconv -f UTF-8 -t UTF-8 status >same && fb_cmp status same
+'
+
+fb_done
