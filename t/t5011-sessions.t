@@ -37,7 +37,7 @@ fb_expect 'a session that cannot start is not the one that is taken up later' '
 
 fb_expect 'the report of what is not finished has its boots' '
 	firstbad -C repo report >open.txt && fb_grep "not finished" open.txt &&
-	fb_grep "2 commits tested, 2 boots" open.txt &&
+	fb_grep "2 commits, 2 boots" open.txt &&
 	firstbad -C repo report --json >open.json && fb_grep "\"boots\": 2," open.json
 '
 

@@ -163,23 +163,6 @@ static double real_at(json_t *o, const char *key)
 	return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
-/* What is known in the middle of a search is worth reporting, too. */
-static void fill_open(struct fb_report *p, const struct fb_bisect *b)
-{
-	struct fb_verdict v;
-
-	fb_search_verdict(b->search, &v);
-	p->confidence = v.confidence;
-	p->something_else = v.other;
-	p->mean_good = v.mean_good;
-	p->mean_bad = v.mean_bad;
-	p->effect = v.effect;
-	p->effect_lo = v.effect_lo;
-	p->effect_hi = v.effect_hi;
-	p->sigma = v.sigma;
-	p->boots = v.boots;
-}
-
 static void fill_numbers(struct fb_reporting *r, const struct fb_bisect *b, json_t *verdict)
 {
 	struct fb_report *p = &r->report;
@@ -209,8 +192,6 @@ static void fill_numbers(struct fb_reporting *r, const struct fb_bisect *b, json
 	p->effect_hi = real_at(verdict, "effect_hi");
 	p->sigma = real_at(verdict, "sigma");
 	p->boots = (unsigned)json_integer_value(json_object_get(verdict, "boots"));
-	if (!verdict && b->search)
-		fill_open(p, b);
 	p->has_effect = isfinite(p->effect) && isfinite(p->mean_good) && isfinite(p->mean_bad);
 	p->commits_tested = b->steps;
 	p->candidates = b->range->nr_candidates;
