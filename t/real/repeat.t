@@ -14,8 +14,8 @@ boots=${FB_TEST_BOOTS:-6}
 boot-tool bundle cache fio mkfs.ext4 mkfs.btrfs >bundle 2>err || boot-tool bundle cache fio mkfs.ext4 >bundle
 {
 	boot-tool job fio fs=ext4 size=2m fsync=8 nr_task=2
-	# Where the tools of btrfs are there, its threads too.
-	if command -v mkfs.btrfs >/dev/null; then
+	# Where btrfs is there, its threads too.
+	if fb_have mkfs.btrfs nm && nm "$FB_TEST_VMLINUX" | grep -q " btrfs_fs_type\$"; then
 		echo ,
 		boot-tool job fio fs=btrfs size=2m fsync=8
 	fi
