@@ -6,6 +6,8 @@
 
 #include "config.h"
 #include "src/cmd/cmd.h"
+#include "src/util/str.h"
+#include "src/util/util.h"
 
 const struct fb_command fb_commands[] = {
 	{ "bisect auto", "find the commit that changed a number, by booting kernels", fb_cmd_bisect_auto },
@@ -18,14 +20,19 @@ const struct fb_command fb_commands[] = {
 	{ NULL, NULL, NULL },
 };
 
-static int usage(FILE *to)
+static int usage(bool wanted)
 {
-	fputs("usage: firstbad [-C DIR] COMMAND [OPTIONS] [ARGUMENTS]\n\ncommands:\n", to);
+	FB_CLEANUP(fb_str_release) struct fb_str out = FB_STR_INIT;
+
+	fb_str_add(&out, "usage: firstbad [-C DIR] COMMAND [OPTIONS] [ARGUMENTS]\n\ncommands:\n");
 	for (const struct fb_command *c = fb_commands; c->name; c++)
 		if (c->summary)
-			fprintf(to, "  %-14s %s\n", c->name, c->summary);
-	fputs("\n`firstbad COMMAND --help` tells more; the manual is firstbad(1).\n", to);
-	return to == stdout ? FB_EXIT_OK : FB_EXIT_USAGE;
+			fb_str_addf(&out, "  %-14s %s\n", c->name, c->summary);
+	fb_str_add(&out, "\n`firstbad COMMAND --help` tells more; the manual is firstbad(1).\n");
+	if (wanted)
+		return fb_put(fb_str_cstr(&out));
+	fputs(fb_str_cstr(&out), stderr);
+	return FB_EXIT_USAGE;
 }
 
 /* Number of words of the command's name that argv begins with; 0 when it does not. */
@@ -54,13 +61,11 @@ int main(int argc, char **argv)
 		i += 2;
 	}
 	if (i >= argc)
-		return usage(stderr);
+		return usage(false);
 	if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h") || !strcmp(argv[i], "help"))
-		return usage(stdout);
-	if (!strcmp(argv[i], "--version")) {
-		puts(PACKAGE_STRING);
-		return FB_EXIT_OK;
-	}
+		return usage(true);
+	if (!strcmp(argv[i], "--version"))
+		return fb_put(PACKAGE_STRING "\n");
 	for (const struct fb_command *c = fb_commands; c->name; c++) {
 		int words = matches(c, argc - i, argv + i);
 

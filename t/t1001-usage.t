@@ -24,6 +24,10 @@ fb_expect 'each command has --help' '
 		firstbad $c --help >out && fb_grep "^usage: firstbad $c" out || exit 1
 	done
 '
+fb_expect 'help and version that cannot be written are 74' '
+	fb_must_fail 74 firstbad --help >/dev/full && fb_must_fail 74 firstbad --version >/dev/full &&
+	fb_must_fail 74 firstbad list --help >/dev/full
+'
 fb_expect 'an unknown command and an unknown option are 64' '
 	fb_must_fail 64 firstbad frobnicate 2>err && one_error &&
 	fb_must_fail 64 firstbad list --frobnicate 2>err

@@ -61,4 +61,16 @@ fb_expect 'status cuts a long subject between characters' '
 	iconv -f UTF-8 -t UTF-8 status >same && fb_cmp status same
 '
 
+# What the terminal wraps could not be wiped out again: no progress line is wider than it.
+if fb_have script; then
+	fb_expect 'progress fits a narrow terminal' '
+		script -qec "stty cols 12; TERM=xterm firstbad -C repo bisect auto \
+			--plan ../plan.yaml c12 c1 >out" /dev/null >tty </dev/null &&
+		tr "\r" "\n" <tty | sed -n "s/^$(printf "\\033")\[K//p" | grep "^boot" >lines &&
+		test -s lines && ! grep "............" lines
+	'
+else
+	fb_skip 'progress fits a narrow terminal' 'script is needed'
+fi
+
 fb_done

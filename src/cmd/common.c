@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "src/cmd/cmd.h"
 #include "src/util/file.h"
+#include "src/util/str.h"
 #include "src/util/util.h"
 
 int fb_fail(const struct fb_error *err)
@@ -134,18 +136,28 @@ const volatile sig_atomic_t *fb_catch_signals(void)
 
 static bool live, shown;
 
+/* One line less its last column: what a terminal wraps cannot be wiped out again. */
+static int columns(void)
+{
+	struct winsize w;
+
+	return ioctl(2, TIOCGWINSZ, &w) == 0 && w.ws_col > 1 ? w.ws_col - 1 : 79;
+}
+
 static void draw(const struct fb_progress *p)
 {
+	FB_CLEANUP(fb_str_release) struct fb_str line = FB_STR_INIT;
 	char eta[32] = "";
 
 	if (p->eta_s >= 0)
 		snprintf(eta, sizeof(eta), ", about %.0f min to go", p->eta_s / 60 + 0.5);
-	fprintf(stderr, "\r\033[K%s: step %u, ", p->doing ? p->doing : "start", p->step);
+	fb_str_addf(&line, "%s: step %u, ", p->doing ? p->doing : "start", p->step);
 	if (p->left)
-		fprintf(stderr, "%u left, ", p->left);
+		fb_str_addf(&line, "%u left, ", p->left);
 	if (p->leader[0])
-		fprintf(stderr, "%.8s %.0f%%, ", p->leader, 100 * p->posterior);
-	fprintf(stderr, "%u boots%s", p->boots, eta);
+		fb_str_addf(&line, "%.8s %.0f%%, ", p->leader, 100 * p->posterior);
+	fb_str_addf(&line, "%u boots%s", p->boots, eta);
+	fprintf(stderr, "\r\033[K%.*s", columns(), fb_str_cstr(&line));
 	fflush(stderr);
 	shown = true;
 }

@@ -9,18 +9,21 @@
 #include "src/util/str.h"
 #include "src/util/util.h"
 
-static void help(const char *usage, const char *about, const struct fb_opt *opts, size_t nr)
+static int help(const char *usage, const char *about, const struct fb_opt *opts, size_t nr)
 {
-	printf("usage: firstbad %s\n\n%s\n\noptions:\n", usage, about);
+	FB_CLEANUP(fb_str_release) struct fb_str out = FB_STR_INIT;
+
+	fb_str_addf(&out, "usage: firstbad %s\n\n%s\n\noptions:\n", usage, about);
 	for (size_t i = 0; i < nr; i++) {
 		char left[64];
 
 		snprintf(left, sizeof(left), "%s%c%s--%s%s%s", opts[i].letter ? "-" : " ",
 			 opts[i].letter ? opts[i].letter : ' ', opts[i].letter ? ", " : "  ",
 			 opts[i].name, opts[i].arg ? " " : "", opts[i].arg ? opts[i].arg : "");
-		printf("  %-28s %s\n", left, opts[i].help);
+		fb_str_addf(&out, "  %-28s %s\n", left, opts[i].help);
 	}
-	printf("  %-28s %s\n", "    --help", "this text");
+	fb_str_addf(&out, "  %-28s %s\n", "    --help", "this text");
+	return fb_put(fb_str_cstr(&out));
 }
 
 static int store_value(const struct fb_opt *opt, char *value)
@@ -71,8 +74,7 @@ int fb_opt_parse(int argc, char **argv, const char *usage, const char *about,
 		const struct fb_opt *opt = NULL;
 
 		if (c == 'h') {
-			help(usage, about, opts, nr);
-			rc = FB_EXIT_OK;
+			rc = help(usage, about, opts, nr);
 			break;
 		}
 		for (size_t i = 0; i < nr && !opt; i++)
