@@ -100,4 +100,20 @@ fb_expect 'options of --help are in the manual' '
 		fb_grep "Fl -$o|Fl . , Fl -$o" "$top_srcdir/man/firstbad.1" || exit 1
 	done <opts
 '
+fb_expect 'what would be ignored is refused' '
+	fb_must_fail 64 firstbad -C repo bisect auto --session x c5 c1 2>err && one_error &&
+	for o in "--plan x" "--cell a=b" "--metric m" "--change any" --first-parent; do
+		fb_must_fail 64 firstbad -C repo bisect auto $o 2>err && one_error &&
+			fb_grep "keeps its own" err || exit 1
+	done &&
+	for c in "doctor x" "list tests x" "report a x" "bisect status a x" "measure ../plan.yaml x"; do
+		fb_must_fail 64 firstbad -C repo $c 2>err && one_error &&
+			fb_grep "too many" err || exit 1
+	done
+'
+fb_expect 'a session that is not there is named' '
+	fb_must_fail 64 firstbad -C repo report nosuch 2>err && fb_grep nosuch err &&
+	fb_must_fail 64 firstbad -C repo bisect auto --session nosuch 2>err && fb_grep nosuch err
+'
+
 fb_done

@@ -60,6 +60,26 @@ static int begin(const struct auto_opts *o, struct fb_store *store, struct fb_hi
 	return fb_bisect_begin(store, history, *ret_plan, &args, ret, err);
 }
 
+/* An option that would be ignored is a mistake that is told at once, not after hours. */
+static int check_opts(const struct auto_opts *o, bool has_revs, struct fb_error *err)
+{
+	const char *fixed = o->plan	      ? "plan" :
+			    o->cell	      ? "cell" :
+			    o->metric	      ? "metric" :
+			    o->change	      ? "change" :
+			    o->first_parent ? "first-parent" :
+						NULL;
+
+	if (has_revs && o->session)
+		return fb_error_set(err, FB_ERROR_USAGE,
+				    "--session takes up a session, BAD and GOOD begin one: not both");
+	if (!has_revs && fixed)
+		return fb_error_set(err, FB_ERROR_USAGE,
+				    "--%s goes with BAD and GOOD: a session that is taken up keeps its own",
+				    fixed);
+	return 0;
+}
+
 static int resume(const struct auto_opts *o, struct fb_store *store, struct fb_history *history,
 		  struct fb_plan **ret_plan, struct fb_session *ret, struct fb_error *err)
 {
@@ -68,6 +88,9 @@ static int resume(const struct auto_opts *o, struct fb_store *store, struct fb_h
 
 	if (found < 0)
 		return -1;
+	if (!found && o->session)
+		return fb_error_set(err, FB_ERROR_USAGE, "no bisection has the name '%s'",
+				    o->session);
 	if (!found)
 		return fb_error_set(err, FB_ERROR_USAGE,
 				    "no bisection of this worktree yet: give BAD and GOOD");
@@ -117,6 +140,8 @@ int fb_cmd_bisect_auto(int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
+	if (check_opts(&o, first < argc, &err) < 0)
+		return fb_fail(&err);
 	self = fb_self(&err);
 	if (!self || fb_enter(&o.common, &err) < 0 || fb_open_history(&o.common, &history, &err) < 0 ||
 	    fb_open_store(&store, &err) < 0)
@@ -186,6 +211,8 @@ int fb_cmd_report(int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
+	if (fb_at_most(argc, argv, first + 1, &err) < 0)
+		return fb_fail(&err);
 	reporter = fb_reporter_find(o.format ? o.format : o.common.json ? "json" : "plain");
 	if (!reporter) {
 		fb_error_set(&err, FB_ERROR_USAGE, "no report format '%s'", o.format);
@@ -286,7 +313,8 @@ int fb_cmd_bisect_status(int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
-	if (load_session(&o, first < argc ? argv[first] : NULL, &store, &history, &plan, &b, &err) < 0)
+	if (fb_at_most(argc, argv, first + 1, &err) < 0 ||
+	    load_session(&o, first < argc ? argv[first] : NULL, &store, &history, &plan, &b, &err) < 0)
 		return fb_fail(&err);
 	status_text(b, &out);
 	if (status_leaders(b, &out, leaders, &err) < 0) {

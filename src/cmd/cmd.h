@@ -88,6 +88,9 @@ int fb_opt_parse(int argc, char **argv, const char *usage, const char *about,
 /** fb_fail() - Print "firstbad: ..." and return the exit status that belongs to the error. */
 int fb_fail(const struct fb_error *err);
 
+/** fb_at_most() - argv must hold nothing from @end on. */
+int fb_at_most(int argc, char **argv, int end, struct fb_error *err);
+
 /** fb_enter() - Carry out -C. */
 int fb_enter(const struct fb_common *common, struct fb_error *err);
 

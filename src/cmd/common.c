@@ -39,6 +39,14 @@ int fb_fail(const struct fb_error *err)
 	FB_BUG("error code %d", (int)err->code);
 }
 
+int fb_at_most(int argc, char **argv, int end, struct fb_error *err)
+{
+	if (argc > end)
+		return fb_error_set(err, FB_ERROR_USAGE, "'%.200s' is one argument too many",
+				    argv[end]);
+	return 0;
+}
+
 int fb_enter(const struct fb_common *common, struct fb_error *err)
 {
 	if (common->dir && chdir(common->dir) < 0)

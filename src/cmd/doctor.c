@@ -114,7 +114,7 @@ int fb_cmd_doctor(int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
-	if (fb_enter(&common, &err) < 0)
+	if (fb_at_most(argc, argv, first, &err) < 0 || fb_enter(&common, &err) < 0)
 		return fb_fail(&err);
 	check_tools(rows);
 	check_disk(rows, "cache", fb_dir_cache());

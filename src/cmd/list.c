@@ -204,7 +204,7 @@ int fb_cmd_list(int argc, char **argv)
 			     "list what? engines, kconfigs, machines, metrics, sessions or tests");
 		return fb_fail(&err);
 	}
-	if (fb_enter(&common, &err) < 0 || list(rows, &err) < 0)
+	if (fb_at_most(argc, argv, first + 1, &err) < 0 || fb_enter(&common, &err) < 0 || list(rows, &err) < 0)
 		return fb_fail(&err);
 	if (common.json)
 		fb_json_pretty(rows, &out);

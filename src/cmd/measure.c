@@ -231,7 +231,7 @@ int fb_cmd_measure(int argc, char **argv)
 	if (!o.revs)
 		fb_strv_add(&o.revs, "HEAD");
 	revs = o.revs;
-	if (fb_enter(&o.common, &err) < 0 ||
+	if (fb_at_most(argc, argv, first + 1, &err) < 0 || fb_enter(&o.common, &err) < 0 ||
 	    fb_load_plan(first < argc ? argv[first] : NULL, &plan, &err) < 0)
 		return fb_fail(&err);
 	boots = o.boots ? o.boots : plan->boots_min;
