@@ -59,6 +59,13 @@ fb_expect 'an end of which some boots fail is measured all the same' '
 	fb_grep "\"change 7\"" out && readable
 '
 
+fb_expect 'a file that git was told to look away from is put back' '
+	rm -rf repo && world_make &&
+	wrap_bench "\$FB_SCRATCH/bench; git update-index --assume-unchanged speed; echo broken >speed; exit" &&
+	firstbad -C repo bisect auto -q --plan ../plan.yaml c12 c1 >out &&
+	fb_grep "\"change 7\"" out
+'
+
 fb_expect 'max_boots ends the comparison of the ends, too' '
 	rm -rf repo && world_make && sed -i "1i max_boots: 4" plan.yaml &&
 	fb_must_fail 12 firstbad -C repo bisect auto -q --plan ../plan.yaml c12 c1 >out &&

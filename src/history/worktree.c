@@ -698,10 +698,12 @@ int fb_worktree_checkout(struct fb_worktree *wt, const struct fb_oid *oid, struc
 		return 0;
 	/*
 	 * An index that a power cut emptied ("index file corrupt", "index file smaller than
-	 * expected"): without it every file is written anew. Not for other failures: the times
-	 * of the unchanged files are worth much to the next build.
+	 * expected"), or in which a program told git to look away from a file that it changed
+	 * ("Entry 'x' not uptodate"): without it every file is written anew. Not for other
+	 * failures: the times of the unchanged files are worth much to the next build.
 	 */
-	if (first.code == FB_ERROR_CHILD && strstr(first.text, "index file") &&
+	if (first.code == FB_ERROR_CHILD &&
+	    (strstr(first.text, "index file") || strstr(first.text, "not uptodate")) &&
 	    unlink(index) == 0 &&
 	    clean_and_checkout(wt, oid, err) == 0)
 		return 0;
