@@ -76,35 +76,10 @@ static bool is_async(const char *ioengine)
 	return !strcmp(ioengine, "libaio") || !strcmp(ioengine, "io_uring");
 }
 
-static uint64_t size_of(const struct fb_cell *cell, const char *name)
-{
-	struct fb_error err = FB_ERROR_INIT;
-	uint64_t b;
-
-	if (fb_parse_size(fb_cell_get(cell, name), &b, &err) < 0)
-		FB_BUG("%s", err.text); /* checked by fb_cell_new() */
-	return b;
-}
-
-static uint64_t number_of(const struct fb_cell *cell, const char *name)
-{
-	return strtoull(fb_cell_get(cell, name), NULL, 10);
-}
-
-static int64_t runtime_s(const struct fb_cell *cell)
-{
-	struct fb_error err = FB_ERROR_INIT;
-	int64_t ns;
-
-	if (fb_parse_duration(fb_cell_get(cell, "runtime"), &ns, &err) < 0)
-		FB_BUG("%s", err.text); /* checked by fb_cell_new() */
-	return ns / FB_NS_PER_S;
-}
-
 static int check(const struct fb_cell *cell, struct fb_error *err)
 {
 	const char *engine = fb_cell_get(cell, "ioengine");
-	uint64_t bs = size_of(cell, "bs"), size = size_of(cell, "size");
+	uint64_t bs = fb_cell_size(cell, "bs"), size = fb_cell_size(cell, "size");
 
 	if (bs < 512 || bs > (1u << 30))
 		return fb_error_set(err, FB_ERROR_INPUT, "bs: not from 512 to 1g");
@@ -112,11 +87,11 @@ static int check(const struct fb_cell *cell, struct fb_error *err)
 		return fb_error_set(err, FB_ERROR_INPUT, "size: smaller than bs");
 	if (size > (uint64_t)1 << 46)
 		return fb_error_set(err, FB_ERROR_INPUT, "size: larger than 64t");
-	if (runtime_s(cell) && number_of(cell, "number_ios"))
+	if (fb_cell_seconds(cell, "runtime") && fb_cell_number(cell, "number_ios"))
 		return fb_error_set(err, FB_ERROR_INPUT,
 				    "number_ios and runtime: only one of them");
 	/* fio would run, warn, and measure a depth of 1 under this cell's name. */
-	if (number_of(cell, "iodepth") > 1 && !is_async(engine))
+	if (fb_cell_number(cell, "iodepth") > 1 && !is_async(engine))
 		return fb_error_set(err, FB_ERROR_INPUT,
 				    "iodepth: ioengine '%s' has no more than one request in "
 				    "flight; libaio and io_uring have",
@@ -127,7 +102,7 @@ static int check(const struct fb_cell *cell, struct fb_error *err)
 /* What lays the files out and what measures differ only in the last options. */
 static json_t *command_line(const struct fb_cell *cell)
 {
-	uint64_t ios = number_of(cell, "number_ios");
+	uint64_t ios = fb_cell_number(cell, "number_ios");
 	json_t *argv = json_array();
 
 	fb_argv_add(argv, "fio");
@@ -135,18 +110,18 @@ static json_t *command_line(const struct fb_cell *cell)
 	fb_argv_add(argv, "--directory=.");
 	fb_argv_add(argv, "--rw=%s", fb_cell_get(cell, "rw"));
 	/* Sizes in bytes: fio's suffixes depend on its kb_base. */
-	fb_argv_add(argv, "--bs=%llu", (unsigned long long)size_of(cell, "bs"));
-	fb_argv_add(argv, "--size=%llu", (unsigned long long)size_of(cell, "size"));
+	fb_argv_add(argv, "--bs=%llu", (unsigned long long)fb_cell_size(cell, "bs"));
+	fb_argv_add(argv, "--size=%llu", (unsigned long long)fb_cell_size(cell, "size"));
 	fb_argv_add(argv, "--numjobs=%s", fb_cell_get(cell, "nr_task"));
 	fb_argv_add(argv, "--group_reporting");
 	fb_argv_add(argv, "--ioengine=%s", fb_cell_get(cell, "ioengine"));
 	fb_argv_add(argv, "--iodepth=%s", fb_cell_get(cell, "iodepth"));
 	fb_argv_add(argv, "--direct=%s", fb_cell_get(cell, "direct"));
-	if (number_of(cell, "fsync"))
+	if (fb_cell_number(cell, "fsync"))
 		fb_argv_add(argv, "--fsync=%s", fb_cell_get(cell, "fsync"));
-	if (number_of(cell, "fdatasync"))
+	if (fb_cell_number(cell, "fdatasync"))
 		fb_argv_add(argv, "--fdatasync=%s", fb_cell_get(cell, "fdatasync"));
-	if (number_of(cell, "end_fsync"))
+	if (fb_cell_number(cell, "end_fsync"))
 		fb_argv_add(argv, "--end_fsync=1");
 	if (fb_str_has_suffix(fb_cell_get(cell, "rw"), "rw"))
 		fb_argv_add(argv, "--rwmixread=%d", atoi(fb_cell_get(cell, "rwmixread")));
@@ -155,11 +130,11 @@ static json_t *command_line(const struct fb_cell *cell)
 		/* number_ios alone only stops earlier; the amount of I/O has to allow it. */
 		fb_argv_add(argv, "--number_ios=%llu", (unsigned long long)ios);
 		fb_argv_add(argv, "--io_size=%llu",
-			    (unsigned long long)(ios * size_of(cell, "bs")));
+			    (unsigned long long)(ios * fb_cell_size(cell, "bs")));
 	}
-	if (runtime_s(cell)) {
+	if (fb_cell_seconds(cell, "runtime")) {
 		fb_argv_add(argv, "--time_based");
-		fb_argv_add(argv, "--runtime=%llds", (long long)runtime_s(cell));
+		fb_argv_add(argv, "--runtime=%llds", (long long)fb_cell_seconds(cell, "runtime"));
 	}
 	/* The same offsets in each run: what differs between two runs is then the kernel. */
 	fb_argv_add(argv, "--randrepeat=1");
@@ -627,14 +602,14 @@ static int read_version(const json_t *root, struct fb_values *values, struct fb_
 /* Less work than asked for must not pass as a run: its rate is that of another experiment. */
 static int check_work(const struct fb_cell *cell, double ios, struct fb_error *err)
 {
-	uint64_t each = number_of(cell, "number_ios");
+	uint64_t each = fb_cell_number(cell, "number_ios");
 	double want;
 
-	if (runtime_s(cell) || isnan(ios))
+	if (fb_cell_seconds(cell, "runtime") || isnan(ios))
 		return 0;
 	if (!each)
-		each = size_of(cell, "size") / size_of(cell, "bs");
-	want = (double)each * (double)number_of(cell, "nr_task");
+		each = fb_cell_size(cell, "size") / fb_cell_size(cell, "bs");
+	want = (double)each * (double)fb_cell_number(cell, "nr_task");
 	if (ios < want)
 		return fb_error_set(err, FB_ERROR_INPUT, "fio did %.0f of %.0f I/Os", ios, want);
 	return 0;
@@ -649,7 +624,7 @@ static int read_jobs(const struct fb_cell *cell, const json_t *jobs, struct fb_v
 	json_t *job, *group0 = NULL;
 	size_t i;
 
-	if (nr != 1 && nr != number_of(cell, "nr_task"))
+	if (nr != 1 && nr != fb_cell_number(cell, "nr_task"))
 		return fb_error_set(err, FB_ERROR_INPUT, "fio tells of %zu jobs, not of %s", nr,
 				    fb_cell_get(cell, "nr_task"));
 	json_array_foreach (jobs, i, job) {

@@ -62,49 +62,24 @@ static void tools(const struct fb_cell *cell, char ***ret)
 	fb_fs_tools(cell, ret);
 }
 
-static uint64_t size_of(const struct fb_cell *cell, const char *name)
-{
-	struct fb_error err = FB_ERROR_INIT;
-	uint64_t b;
-
-	if (fb_parse_size(fb_cell_get(cell, name), &b, &err) < 0)
-		FB_BUG("%s", err.text); /* checked by fb_cell_new() */
-	return b;
-}
-
-static uint64_t number_of(const struct fb_cell *cell, const char *name)
-{
-	return strtoull(fb_cell_get(cell, name), NULL, 10);
-}
-
-static int64_t period_s(const struct fb_cell *cell)
-{
-	struct fb_error err = FB_ERROR_INIT;
-	int64_t ns;
-
-	if (fb_parse_duration(fb_cell_get(cell, "period"), &ns, &err) < 0)
-		FB_BUG("%s", err.text); /* checked by fb_cell_new() */
-	return ns / FB_NS_PER_S;
-}
-
 /* A period replaces the default number of events, so that a plan need not say "events: 0". */
 static uint64_t events(const struct fb_cell *cell)
 {
-	return period_s(cell) ? 0 : number_of(cell, "events");
+	return fb_cell_seconds(cell, "period") ? 0 : fb_cell_number(cell, "events");
 }
 
 static int check(const struct fb_cell *cell, struct fb_error *err)
 {
-	uint64_t bs = size_of(cell, "bs"), size = size_of(cell, "size");
+	uint64_t bs = fb_cell_size(cell, "bs"), size = fb_cell_size(cell, "size");
 
 	if (bs < 512 || bs > (1u << 30))
 		return fb_error_set(err, FB_ERROR_INPUT, "bs: not from 512 to 1g");
-	if (size / number_of(cell, "filenum") < bs)
+	if (size / fb_cell_number(cell, "filenum") < bs)
 		return fb_error_set(err, FB_ERROR_INPUT, "size: less than one block for each file");
-	if (size % (number_of(cell, "filenum") * bs))
+	if (size % (fb_cell_number(cell, "filenum") * bs))
 		return fb_error_set(err, FB_ERROR_INPUT,
 				    "size: not a whole number of blocks for each file");
-	if (!events(cell) && !period_s(cell))
+	if (!events(cell) && !fb_cell_seconds(cell, "period"))
 		return fb_error_set(err, FB_ERROR_INPUT,
 				    "events and period: one of them is needed");
 	return 0;
@@ -117,8 +92,8 @@ static json_t *command_line(const struct fb_cell *cell)
 	fb_argv_add(argv, "sysbench");
 	fb_argv_add(argv, "fileio");
 	fb_argv_add(argv, "--file-num=%s", fb_cell_get(cell, "filenum"));
-	fb_argv_add(argv, "--file-total-size=%llu", (unsigned long long)size_of(cell, "size"));
-	fb_argv_add(argv, "--file-block-size=%llu", (unsigned long long)size_of(cell, "bs"));
+	fb_argv_add(argv, "--file-total-size=%llu", (unsigned long long)fb_cell_size(cell, "size"));
+	fb_argv_add(argv, "--file-block-size=%llu", (unsigned long long)fb_cell_size(cell, "bs"));
 	return argv;
 }
 
@@ -133,7 +108,7 @@ static json_t *job(const struct fb_cell *cell, struct fb_error *err)
 	if (!ret)
 		return NULL;
 	prepare = json_object_get(ret, "prepare");
-	each = size_of(cell, "size") / number_of(cell, "filenum");
+	each = fb_cell_size(cell, "size") / fb_cell_number(cell, "filenum");
 	if (!strcmp(fb_cell_get(cell, "layout"), "fallocate")) {
 		argv = json_pack("[s, s]", "@sysbench-fileio", "fallocate");
 		fb_argv_add(argv, "%s", fb_cell_get(cell, "filenum"));
@@ -149,15 +124,15 @@ static json_t *job(const struct fb_cell *cell, struct fb_error *err)
 	fb_argv_add(argv, "--file-test-mode=%s", fb_cell_get(cell, "rwmode"));
 	fb_argv_add(argv, "--file-io-mode=%s", fb_cell_get(cell, "iomode"));
 	fb_argv_add(argv, "--file-fsync-freq=%s", fb_cell_get(cell, "fsync_freq"));
-	fb_argv_add(argv, "--file-fsync-all=%s", number_of(cell, "fsync_all") ? "on" : "off");
-	fb_argv_add(argv, "--file-fsync-end=%s", number_of(cell, "fsync_end") ? "on" : "off");
+	fb_argv_add(argv, "--file-fsync-all=%s", fb_cell_number(cell, "fsync_all") ? "on" : "off");
+	fb_argv_add(argv, "--file-fsync-end=%s", fb_cell_number(cell, "fsync_end") ? "on" : "off");
 	fb_argv_add(argv, "--file-fsync-mode=%s", fb_cell_get(cell, "fsync_mode"));
 	if (strcmp(fb_cell_get(cell, "open_flags"), "none"))
 		fb_argv_add(argv, "--file-extra-flags=%s", fb_cell_get(cell, "open_flags"));
 	fb_argv_add(argv, "--threads=%s", fb_cell_get(cell, "nr_threads"));
 	fb_argv_add(argv, "--events=%llu", (unsigned long long)events(cell));
 	/* 0 is "no limit"; left out it would be 10 s. */
-	fb_argv_add(argv, "--time=%lld", (long long)period_s(cell));
+	fb_argv_add(argv, "--time=%lld", (long long)fb_cell_seconds(cell, "period"));
 	/* The same offsets in each run: what differs between two runs is then the kernel. */
 	fb_argv_add(argv, "--rand-seed=1");
 	fb_argv_add(argv, "run");

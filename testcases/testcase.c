@@ -327,6 +327,31 @@ const char *fb_cell_get(const struct fb_cell *cell, const char *name)
 	FB_BUG("testcase '%s' has no parameter '%s'", cell->testcase->name, name);
 }
 
+uint64_t fb_cell_size(const struct fb_cell *cell, const char *name)
+{
+	struct fb_error err = FB_ERROR_INIT;
+	uint64_t b;
+
+	if (fb_parse_size(fb_cell_get(cell, name), &b, &err) < 0)
+		FB_BUG("%s", err.text);
+	return b;
+}
+
+uint64_t fb_cell_number(const struct fb_cell *cell, const char *name)
+{
+	return strtoull(fb_cell_get(cell, name), NULL, 10);
+}
+
+int64_t fb_cell_seconds(const struct fb_cell *cell, const char *name)
+{
+	struct fb_error err = FB_ERROR_INIT;
+	int64_t ns;
+
+	if (fb_parse_duration(fb_cell_get(cell, name), &ns, &err) < 0)
+		FB_BUG("%s", err.text);
+	return ns / FB_NS_PER_S;
+}
+
 static int by_name(const void *a, const void *b)
 {
 	return strcmp((*(const struct fb_param *const *)a)->name,

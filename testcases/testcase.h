@@ -49,6 +49,11 @@ struct fb_cell {
 /** fb_cell_get() - The value of a parameter of the testcase's table; never NULL. */
 const char *fb_cell_get(const struct fb_cell *cell, const char *name);
 
+/* The same as a size in bytes, a number, a duration in whole seconds: fb_cell_new() checked them. */
+uint64_t fb_cell_size(const struct fb_cell *cell, const char *name);
+uint64_t fb_cell_number(const struct fb_cell *cell, const char *name);
+int64_t fb_cell_seconds(const struct fb_cell *cell, const char *name);
+
 /**
  * fb_cell_new() - A cell with defaults filled in and every value checked.
  * @params: what the plan gave, without "testcase".

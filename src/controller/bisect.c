@@ -13,6 +13,11 @@
 
 /* Boots without a value after which a commit that never gave one is given up. */
 #define FAILED_MAX 3
+/*
+ * Boots that the search asks for at once. Not the host's number of CPUs: the same record must
+ * lead to the same next step on every host.
+ */
+#define BATCH_DETERMINISTIC 2
 /* What building an unbuilt commit is reckoned to cost; only orders near-equal splits. */
 #define BUILD_COST_BOOTS 2.0
 
@@ -172,7 +177,8 @@ static int make_search(struct fb_bisect *b, struct fb_error *err)
 		.max_boots = plan->boots_max,
 		.max_total = plan->max_boots > b->nr_used ? plan->max_boots - (unsigned)b->nr_used :
 							    plan->max_boots > 0,
-		.batch = fb_machine_find(plan->machine) == FB_MACHINE_DETERMINISTIC ? 2 : 1,
+		.batch = fb_machine_find(plan->machine) == FB_MACHINE_DETERMINISTIC ?
+				 BATCH_DETERMINISTIC : 1,
 	};
 
 	b->search = fb_search_new(b->dag, r->good, r->nr_good, r->base, r->nr_base, r->bad, &params);
