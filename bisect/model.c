@@ -1,55 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The likelihood of a partition of the measured images into groups of equal mean. */
+/* Sums over images, and likelihoods as sums of a family's parts. */
 #include "bisect/model.h"
 
 #include <math.h>
 #include <string.h>
 
-#define MATHLIB_STANDALONE
-#include <Rmath.h>
-
 #include "bisect/stats.h"
 
-/*
- * Image variance over boot variance. Most kernels differ by their boots only; some move
- * by as much as a boot does when the linker lays them out anew (Curtsinger and Berger,
- * "Stabilizer", ASPLOS 2013). With no image effect in the data the posterior of rho goes
- * to 0 as images are measured, so the caution costs few boots.
- */
-static const double rho_grid[FB_MODEL_NR_RHO] = {0, 0.25, 1};
-static const double rho_prior[FB_MODEL_NR_RHO] = {0.75, 0.17, 0.08};
-
-/*
- * The spread's prior weighs as one boot with a deviation of a tenth of min_effect: it
- * keeps the likelihood finite when all values are equal, and is forgotten after a few
- * boots when they are not.
- */
-#define SPREAD_PRIOR_BOOTS 1.0
-#define SPREAD_PRIOR_SHARE 0.1
-
-double fb_model_rho(int r)
+void fb_model_init(struct fb_model *model, const struct fb_family *family, double min_effect,
+		   int direction)
 {
-	return rho_grid[r];
-}
-
-double fb_model_weight(size_t nr, int r)
-{
-	return (double)nr / (1 + (double)nr * rho_grid[r]);
-}
-
-void fb_model_init(struct fb_model *model, double min_effect, int direction)
-{
-	double floor = SPREAD_PRIOR_SHARE * min_effect;
-
 	memset(model, 0, sizeof(*model));
-	model->shape = SPREAD_PRIOR_BOOTS / 2;
-	model->rate = SPREAD_PRIOR_BOOTS * floor * floor / 2;
-	/*
-	 * The ends' test looks for min_effect or more; half of it here leaves room for a
-	 * true shift that is just as large.
-	 */
-	model->shift_min = min_effect / 2;
+	model->family = family;
 	model->direction = direction;
+	family->init(model, min_effect);
 	fb_model_clear(model);
 }
 
@@ -58,8 +22,8 @@ void fb_model_clear(struct fb_model *model)
 	model->nr_boots = 0;
 	model->within = 0;
 	memset(&model->all, 0, sizeof(model->all));
-	for (int r = 0; r < FB_MODEL_NR_RHO; r++) {
-		model->log_prior[r] = log(rho_prior[r]);
+	for (int r = 0; r < model->family->nr_parts; r++) {
+		model->log_prior[r] = model->family->log_prior(r);
 		model->wmm[r] = 0;
 	}
 }
@@ -71,94 +35,34 @@ void fb_model_add(struct fb_model *model, const struct fb_model_image *image, in
 	else
 		model->nr_boots -= image->nr;
 	model->within += sign * image->ss;
-	fb_model_sums_add(&model->all, image, sign);
-	for (int r = 0; r < FB_MODEL_NR_RHO; r++) {
-		double w = sign * fb_model_weight(image->nr, r);
+	fb_model_sums_add(model, &model->all, image, sign);
+	for (int r = 0; r < model->family->nr_parts; r++) {
+		double w = sign * model->family->weight(image->nr, r);
 
 		model->wmm[r] += w * image->mean * image->mean;
-		model->log_prior[r] -= sign * 0.5 * log1p((double)image->nr * rho_grid[r]);
+		model->log_prior[r] += sign * model->family->image_term(image->nr, r);
 	}
 }
 
-void fb_model_sums_add(struct fb_model_sums *sums, const struct fb_model_image *image, int sign)
+void fb_model_sums_add(const struct fb_model *model, struct fb_model_sums *sums,
+		       const struct fb_model_image *image, int sign)
 {
-	for (int r = 0; r < FB_MODEL_NR_RHO; r++) {
-		double w = sign * fb_model_weight(image->nr, r);
+	for (int r = 0; r < model->family->nr_parts; r++) {
+		double w = sign * model->family->weight(image->nr, r);
 
 		sums->w[r] += w;
 		sums->wm[r] += w * image->mean;
 	}
 }
 
-/* Residual sum of squares about the groups' means, of the prior and the data: >= the prior's. */
-static double half_rss(const struct fb_model *model, int r, double between)
-{
-	double rss = model->within + model->wmm[r] - between;
-
-	return model->rate + (rss > 0 ? rss / 2 : 0);
-}
-
-/* log P(shift beyond shift_min in the direction looked for), of the t distribution given. */
-static double log_allowed(const struct fb_model *model, double shift, double scale, double df)
-{
-	double up = pt((model->shift_min - shift) / scale, df, 0, 1);
-	double down = pt((-model->shift_min - shift) / scale, df, 1, 1);
-
-	if (model->direction > 0)
-		return up;
-	if (model->direction < 0)
-		return down;
-	return fb_stats_logsum(up, down);
-}
-
-static double split_for_rho(const struct fb_model *model, int r, const struct fb_model_sums *new,
-			    const struct fb_model_sums *level, double range, double least,
-			    struct fb_model_fit *ret_fit)
-{
-	double w_new = new->w[r], w_level = level ? level->w[r] : 0;
-	double w_old = model->all.w[r] - w_new - w_level;
-	double wm_old = model->all.wm[r] - new->wm[r] - (level ? level->wm[r] : 0);
-	double mean_new = new->wm[r] / w_new, mean_old = wm_old / w_old;
-	double between = new->wm[r] * mean_new + wm_old *mean_old;
-	double log_lik = model->log_prior[r] - 0.5 * log(w_new) - 0.5 * log(w_old);
-	double free_means = 2, shape, rate, scale;
-
-	if (w_level > 0) {
-		between += level->wm[r] * level->wm[r] / w_level;
-		/* A proper flat prior, 1 / range, against the improper ones of the two sides. */
-		log_lik += 0.5 * log(2 * M_PI) - 0.5 * log(w_level) - log(range);
-		free_means = 3;
-	}
-	shape = model->shape + ((double)model->nr_boots - free_means) / 2;
-	rate = half_rss(model, r, between);
-	log_lik += lgammafn(shape) - shape * log(rate);
-	/* (2 pi)^(-boots/2) and the prior's own constants are the same for every partition. */
-	if (log_lik < least)
-		return -INFINITY; /* the probability to come only makes it less */
-	scale = sqrt(rate / shape * (1 / w_new + 1 / w_old));
-	log_lik += log_allowed(model, mean_new - mean_old, scale, 2 * shape);
-	if (ret_fit) {
-		ret_fit->mean_old = mean_old;
-		ret_fit->mean_new = mean_new;
-		ret_fit->shift = mean_new - mean_old;
-		ret_fit->scale = scale;
-		ret_fit->df = 2 * shape;
-		ret_fit->sigma = sqrt(rate / shape);
-		ret_fit->rho = rho_grid[r];
-		ret_fit->w_old = w_old;
-		ret_fit->w_new = w_new;
-	}
-	return log_lik;
-}
-
 double fb_model_split(const struct fb_model *model, const struct fb_model_sums *new, double least,
-		      double ret_lik[FB_MODEL_NR_RHO], struct fb_model_fit ret_fit[FB_MODEL_NR_RHO])
+		      double ret_lik[FB_MODEL_PARTS], struct fb_model_fit ret_fit[FB_MODEL_PARTS])
 {
 	double sum = -INFINITY;
 
-	for (int r = 0; r < FB_MODEL_NR_RHO; r++) {
-		double l =
-			split_for_rho(model, r, new, NULL, 0, least, ret_fit ? &ret_fit[r] : NULL);
+	for (int r = 0; r < model->family->nr_parts; r++) {
+		double l = model->family->split(model, r, new, NULL, 0, least,
+						ret_fit ? &ret_fit[r] : NULL);
 
 		if (ret_lik)
 			ret_lik[r] = l;
@@ -172,9 +76,9 @@ double fb_model_split_or_level(const struct fb_model *model, const struct fb_mod
 {
 	double sum = -INFINITY;
 
-	for (int r = 0; r < FB_MODEL_NR_RHO; r++)
-		sum = fb_stats_logsum(sum,
-				      split_for_rho(model, r, new, level, range, -INFINITY, NULL));
+	for (int r = 0; r < model->family->nr_parts; r++)
+		sum = fb_stats_logsum(
+			sum, model->family->split(model, r, new, level, range, -INFINITY, NULL));
 	return sum;
 }
 
@@ -182,61 +86,7 @@ double fb_model_same(const struct fb_model *model)
 {
 	double sum = -INFINITY;
 
-	for (int r = 0; r < FB_MODEL_NR_RHO; r++) {
-		double w = model->all.w[r];
-		double shape = model->shape + ((double)model->nr_boots - 1) / 2;
-		double rate = half_rss(model, r, model->all.wm[r] * model->all.wm[r] / w);
-
-		/* One flat mean less than a split has: 2 pi, as for the proper level above. */
-		sum = fb_stats_logsum(sum, model->log_prior[r] - 0.5 * log(2 * M_PI) -
-						   0.5 * log(w) + lgammafn(shape) -
-						   shape * log(rate));
-	}
+	for (int r = 0; r < model->family->nr_parts; r++)
+		sum = fb_stats_logsum(sum, model->family->same(model, r));
 	return sum;
-}
-
-/* Alternatives of the ends' test: min_effect times 2^(k/4), up to 2^15 of it. */
-#define ENDS_POINTS 60
-
-void fb_model_ends_test(const struct fb_model_ends *ends, double min_effect, int direction,
-			double *ret_differ, double *ret_same)
-{
-	double n1 = (double)ends->nr_good, n2 = (double)ends->nr_bad, h = n1 * n2 / (n1 + n2);
-	double floor = SPREAD_PRIOR_SHARE * min_effect;
-	double rate = (SPREAD_PRIOR_BOOTS * floor * floor + ends->within) / 2;
-	double power = (SPREAD_PRIOR_BOOTS + n1 + n2 - 1) / 2;
-	double d = direction < 0 ? -ends->shift : ends->shift;
-	double large, least_same, least_differ, opposite = -INFINITY;
-	int signs = direction ? 1 : 2;
-
-#define LOG_LIK(delta) (-power * log(rate + h * (d - (delta)) * (d - (delta)) / 2))
-	/* Half of the alternative's weight is at min_effect itself, the hardest to see. */
-	large = -INFINITY;
-	for (int s = 0; s < signs; s++) {
-		double far = -INFINITY, sign = s ? -1 : 1;
-
-		for (int k = 1; k <= ENDS_POINTS; k++) {
-			double delta = min_effect * exp2(k / 4.0);
-
-			far = fb_stats_logsum(far, LOG_LIK(sign * delta));
-			if (direction)
-				opposite = fb_stats_logsum(opposite, LOG_LIK(-delta));
-		}
-		far -= log(ENDS_POINTS);
-		large = fb_stats_logsum(large, fb_stats_logsum(LOG_LIK(sign * min_effect), far));
-	}
-	large -= log(2.0 * signs);
-
-	if (direction) {
-		opposite -= log(ENDS_POINTS);
-		least_same = LOG_LIK(d < 0 ? d : 0);
-		least_differ = LOG_LIK(d > min_effect ? d : min_effect);
-		*ret_same = fb_stats_logsum(LOG_LIK(0), opposite) - log(2) - least_differ;
-	} else {
-		least_same = LOG_LIK(0);
-		least_differ = LOG_LIK(fabs(d) > min_effect ? d : copysign(min_effect, d));
-		*ret_same = LOG_LIK(0) - least_differ;
-	}
-	*ret_differ = large - least_same;
-#undef LOG_LIK
 }

@@ -2,23 +2,17 @@
 /*
  * The likelihood of a partition of the measured images into groups of equal mean.
  *
- * A boot of image i in group g gives  m_g + u_i + e,  u_i ~ N(0, rho s^2),  e ~ N(0, s^2).
- * The means are unknown (flat prior), s^2 is inverse-gamma with a little weight at a
- * small value, and rho (image against boot variance) is one of a few values. All but rho
- * are integrated out in closed form; rho is summed over. Flat priors are improper: only
- * likelihoods with the same number of groups can be compared as they are, see
- * FB_MODEL_GROUPS.
- *
- * Source: the normal linear model with conjugate variance, e.g. A. O'Hagan and J. Forster,
- * Kendall's Advanced Theory of Statistics 2B (2004), chapter 11.
+ * This is the seam between the graph and the values: the search knows images (boots of one
+ * kernel), groups of images (sums) and likelihoods, and nothing of how values are spread.
+ * A struct fb_family fills that in. Its nuisance parameters that cannot be integrated in
+ * closed form are a few points, the parts; a likelihood is the sum of its parts.
  */
 #ifndef FB_BISECT_MODEL_H
 #define FB_BISECT_MODEL_H
 
 #include <stddef.h>
 
-#define FB_MODEL_NR_RHO 3 /* see rho_grid in model.c */
-#define FB_MODEL_GROUPS 3 /* old, new and, for "something else", one level more */
+#define FB_MODEL_PARTS 3 /* at most */
 
 /** struct fb_model_image - The boots of one built image. */
 struct fb_model_image {
@@ -27,77 +21,35 @@ struct fb_model_image {
 	double ss;   /* sum of squared deviations from .mean */
 };
 
-/** struct fb_model_sums - Weighted sums over the images of one group, for each rho. */
+/** struct fb_model_sums - Weighted sums over the images of one group, for each part. */
 struct fb_model_sums {
-	double w[FB_MODEL_NR_RHO];  /* sum of weights */
-	double wm[FB_MODEL_NR_RHO]; /* sum of weight times mean */
+	double w[FB_MODEL_PARTS];  /* sum of weights */
+	double wm[FB_MODEL_PARTS]; /* sum of weight times mean */
 };
+
+struct fb_family;
 
 /** struct fb_model - What all partitions of the same boots have in common. */
 struct fb_model {
-	double shape, rate; /* of the prior of s^2 */
+	const struct fb_family *family;
+	double shape, rate; /* of the prior of the spread */
 	double shift_min;   /* the new mean lies at least this far from the old one */
 	int direction;	    /* -1, 1, or 0 for both */
 	size_t nr_boots;
-	double within;			   /* sum of .ss */
-	struct fb_model_sums all;	   /* over all images */
-	double wmm[FB_MODEL_NR_RHO];	   /* sum of weight times mean squared */
-	double log_prior[FB_MODEL_NR_RHO]; /* of rho, times the determinant's square root */
+	double within;			  /* sum of .ss */
+	struct fb_model_sums all;	  /* over all images */
+	double wmm[FB_MODEL_PARTS];	  /* sum of weight times mean squared */
+	double log_prior[FB_MODEL_PARTS]; /* of the part, times what each image adds */
 };
 
-/** struct fb_model_fit - Estimates of one partition for one rho. */
+/** struct fb_model_fit - Estimates of one partition for one part. */
 struct fb_model_fit {
 	double mean_old, mean_new;
 	double shift, scale, df; /* (new - old) has a t distribution: location, scale, freedom */
 	double sigma;		 /* boot to boot */
-	double rho;
-	double w_old, w_new; /* weights, about numbers of boots */
+	double rho;		 /* image variance over boot variance */
+	double w_old, w_new;	 /* weights, about numbers of boots */
 };
-
-/** fb_model_weight() - Weight of an image with @nr boots, for the @r-th rho. */
-double fb_model_weight(size_t nr, int r);
-
-/** fb_model_rho() - The @r-th value of rho. */
-double fb_model_rho(int r);
-
-/** fb_model_init() - Priors; @min_effect is the smallest shift looked for, > 0. */
-void fb_model_init(struct fb_model *model, double min_effect, int direction);
-
-/** fb_model_clear() - Forget the boots, keep the priors. */
-void fb_model_clear(struct fb_model *model);
-
-/** fb_model_add() - Add (@sign 1) or take away (@sign -1) the boots of an image. */
-void fb_model_add(struct fb_model *model, const struct fb_model_image *image, int sign);
-
-/** fb_model_sums_add() - Add @sign (1 or -1) times @image to a group. */
-void fb_model_sums_add(struct fb_model_sums *sums, const struct fb_model_image *image, int sign);
-
-/**
- * fb_model_split() - Log marginal likelihood of two groups.
- * @new: the sums of the new side; the old side is the rest. Both need an image.
- * @least: a likelihood that no longer matters; what is below may come out as -INFINITY.
- * @ret_lik: the parts of the sum over rho, as logs; may be NULL.
- * @ret_fit: one for each rho; may be NULL.
- *
- * The prior of (new - old) is flat beyond .shift_min, in the direction that is looked for.
- */
-double fb_model_split(const struct fb_model *model, const struct fb_model_sums *new, double least,
-		      double ret_lik[FB_MODEL_NR_RHO],
-		      struct fb_model_fit ret_fit[FB_MODEL_NR_RHO]);
-
-/**
- * fb_model_split_or_level() - The same with a third group whose mean is free.
- * @level: sums of the third group; empty (all 0) gives fb_model_split().
- * @range: the third mean is uniform over a range of this length.
- */
-double fb_model_split_or_level(const struct fb_model *model, const struct fb_model_sums *new,
-			       const struct fb_model_sums *level, double range);
-
-/**
- * fb_model_same() - Log marginal likelihood of one group only, comparable to
- * fb_model_split() when that one is divided by the width of the prior of the shift.
- */
-double fb_model_same(const struct fb_model *model);
 
 /** struct fb_model_ends - Two samples, for the sequential test. */
 struct fb_model_ends {
@@ -106,20 +58,111 @@ struct fb_model_ends {
 	double within; /* sum of squares within both */
 };
 
+/** struct fb_family - How values are spread. The functions are pure. */
+struct fb_family {
+	int nr_parts;
+
+	/** init() - The priors; @min_effect is the smallest shift looked for, > 0. */
+	void (*init)(struct fb_model *model, double min_effect);
+
+	/** log_prior() - Log prior of the @part-th part. */
+	double (*log_prior)(int part);
+
+	/** weight() - Weight of an image with @nr boots. */
+	double (*weight)(size_t nr, int part);
+
+	/** image_term() - What an image adds to the log likelihood of every partition. */
+	double (*image_term)(size_t nr, int part);
+
+	/**
+	 * split() - One part of the log likelihood of two groups, or three.
+	 * @new: the sums of the new side; the old side is the rest. Both need an image.
+	 * @level: of a third group, NULL or empty (all 0) for none; its mean is uniform
+	 *	over a range of length @range.
+	 * @least: a likelihood that no longer matters; below it -INFINITY may be returned.
+	 * @ret_fit: may be NULL.
+	 *
+	 * Only likelihoods with the same number of groups compare when the prior of the
+	 * means is flat; a third group brings its proper prior, 1 / @range.
+	 */
+	double (*split)(const struct fb_model *model, int part, const struct fb_model_sums *new,
+			const struct fb_model_sums *level, double range, double least,
+			struct fb_model_fit *ret_fit);
+
+	/**
+	 * same() - One part of the log likelihood of one group only, comparable to split()
+	 * when that one is divided by the width of the prior of the shift.
+	 */
+	double (*same)(const struct fb_model *model, int part);
+
+	/**
+	 * ends_test() - Evidence about a shift of min_effect or more, in nats.
+	 * @ret_differ: log e-value against "no shift" (or one the other way).
+	 * @ret_same: log e-value against "a shift of @min_effect or more".
+	 *
+	 * Stopping when one of them exceeds log(1 / alpha) errs with probability alpha about.
+	 */
+	void (*ends_test)(const struct fb_model_ends *ends, double min_effect, int direction,
+			  double *ret_differ, double *ret_same);
+
+	/**
+	 * bits() - What @more boots of an image that had @had tell about its side.
+	 * @p: probability that it is on the new side.
+	 *
+	 * Return: bits.
+	 */
+	double (*bits)(const struct fb_model_fit *fit, double p, double had, double more);
+
+	/**
+	 * log_stray() - Log density of a boot, at @y, that has nothing to do with its commit,
+	 * against the constants that split() leaves out for one boot. NULL: there are none.
+	 */
+	double (*log_stray)(const struct fb_model_fit *fit, double y);
+};
+
 /**
- * fb_model_ends_test() - Evidence about a shift of min_effect or more, in nats.
- * @ret_differ: log e-value against "no shift" (or one the other way).
- * @ret_same: log e-value against "a shift of @min_effect or more".
+ * fb_family_normal - Values with normal noise of unknown spread, and a per-image effect.
  *
- * A pair of sequential probability ratio tests whose alternatives are mixtures of points,
- * with the mean integrated out and the spread as in the model. Stopping when one of them
- * exceeds log(1 / alpha) errs with probability alpha about (exactly for a known spread,
- * by Ville's inequality; by simulation, t/u-search-sim.c, for the unknown one).
+ * A boot of image i in group g gives  m_g + u_i + e,  u_i ~ N(0, rho s^2),  e ~ N(0, s^2).
+ * The means are unknown (flat prior), s^2 is inverse-gamma with a little weight at a
+ * small value, and rho (image against boot variance) is one of a few values, the parts.
+ * All but rho are integrated out in closed form.
  *
- * Source: A. Wald, Sequential Analysis (1947), chapter 3; mixtures of alternatives:
- * H. Robbins, Annals of Mathematical Statistics 41 (1970).
+ * Source: the normal linear model with conjugate variance, e.g. A. O'Hagan and J. Forster,
+ * Kendall's Advanced Theory of Statistics 2B (2004), chapter 11.
  */
-void fb_model_ends_test(const struct fb_model_ends *ends, double min_effect, int direction,
-			double *ret_differ, double *ret_same);
+extern const struct fb_family fb_family_normal;
+
+/** fb_model_init() - Priors; @min_effect is the smallest shift looked for, > 0. */
+void fb_model_init(struct fb_model *model, const struct fb_family *family, double min_effect,
+		   int direction);
+
+/** fb_model_clear() - Forget the boots, keep the priors. */
+void fb_model_clear(struct fb_model *model);
+
+/** fb_model_add() - Add (@sign 1) or take away (@sign -1) the boots of an image. */
+void fb_model_add(struct fb_model *model, const struct fb_model_image *image, int sign);
+
+/** fb_model_sums_add() - Add @sign (1 or -1) times @image to a group. */
+void fb_model_sums_add(const struct fb_model *model, struct fb_model_sums *sums,
+		       const struct fb_model_image *image, int sign);
+
+/**
+ * fb_model_split() - Log marginal likelihood of two groups; the arguments are those of
+ * struct fb_family's split().
+ * @ret_lik: the parts of the sum, as logs; may be NULL.
+ * @ret_fit: one for each part; may be NULL.
+ *
+ * The prior of (new - old) is flat beyond .shift_min, in the direction that is looked for.
+ */
+double fb_model_split(const struct fb_model *model, const struct fb_model_sums *new, double least,
+		      double ret_lik[FB_MODEL_PARTS], struct fb_model_fit ret_fit[FB_MODEL_PARTS]);
+
+/** fb_model_split_or_level() - The same with a third group. */
+double fb_model_split_or_level(const struct fb_model *model, const struct fb_model_sums *new,
+			       const struct fb_model_sums *level, double range);
+
+/** fb_model_same() - Log marginal likelihood of one group only, see struct fb_family. */
+double fb_model_same(const struct fb_model *model);
 
 #endif

@@ -200,7 +200,7 @@ static void likelihood_equals_r(void **state)
 		{3, 3.2 / 3, 3.5 - 3.2 * 3.2 / 3}, /* 1.3 0.9 1.0 */
 	};
 	/* For each rho, then for all: new = {2, 3} against {1, 2, 3}, {3}; level; one group. */
-	static const double want[FB_MODEL_NR_RHO + 1][4] = {
+	static const double want[FB_MODEL_PARTS + 1][4] = {
 		{5.2360966960, 6.0768777329, -1.6293961613, -8.3253103991},
 		{4.4757682271, 4.8578056974, -1.4814099638, -6.7839757227},
 		{3.1409793167, 3.1268180295, -1.1829634408, -4.7028800924},
@@ -208,22 +208,22 @@ static void likelihood_equals_r(void **state)
 	};
 	struct fb_model model;
 	struct fb_model_sums two = {{0}, {0}}, three, one, level = {{0}, {0}};
-	double l2[FB_MODEL_NR_RHO], l3[FB_MODEL_NR_RHO], l1[FB_MODEL_NR_RHO], all;
+	double l2[FB_MODEL_PARTS], l3[FB_MODEL_PARTS], l1[FB_MODEL_PARTS], all;
 
-	fb_model_init(&model, 1, 0);
+	fb_model_init(&model, &fb_family_normal, 1, 0);
 	model.shift_min = 0; /* without the prior of the shift */
 	for (size_t i = 0; i < 4; i++)
 		fb_model_add(&model, &image[i], 1);
-	fb_model_sums_add(&two, &image[3], 1);
+	fb_model_sums_add(&model, &two, &image[3], 1);
 	one = two;
-	fb_model_sums_add(&two, &image[2], 1);
+	fb_model_sums_add(&model, &two, &image[2], 1);
 	three = two;
-	fb_model_sums_add(&three, &image[1], 1);
-	fb_model_sums_add(&level, &image[2], 1);
+	fb_model_sums_add(&model, &three, &image[1], 1);
+	fb_model_sums_add(&model, &level, &image[2], 1);
 	all = fb_model_split(&model, &two, -INFINITY, l2, NULL);
 	assert_near(all - fb_model_split(&model, &three, -INFINITY, l3, NULL), want[3][0], 2e-5);
 	assert_near(all - fb_model_split(&model, &one, -INFINITY, l1, NULL), want[3][1], 2e-5);
-	for (int r = 0; r < FB_MODEL_NR_RHO; r++) {
+	for (int r = 0; r < FB_MODEL_PARTS; r++) {
 		assert_near(l2[r] - l3[r], want[r][0], 2e-5);
 		assert_near(l2[r] - l1[r], want[r][1], 2e-5);
 	}
@@ -236,14 +236,14 @@ static void a_boot_added_and_taken_away_leaves_no_trace(void **state)
 	const struct fb_model_image image = {3, 0.7, 0.01}, more = {2, -0.4, 0.2};
 	struct fb_model a, b;
 
-	fb_model_init(&a, 0.02, 1);
+	fb_model_init(&a, &fb_family_normal, 0.02, 1);
 	fb_model_add(&a, &image, 1);
 	b = a;
 	fb_model_add(&b, &more, 1);
 	fb_model_add(&b, &more, -1);
 	assert_int_equal(a.nr_boots, b.nr_boots);
 	assert_near(b.within, a.within, 1e-15);
-	for (int r = 0; r < FB_MODEL_NR_RHO; r++) {
+	for (int r = 0; r < FB_MODEL_PARTS; r++) {
 		assert_near(b.wmm[r], a.wmm[r], 1e-15);
 		assert_near(b.all.w[r], a.all.w[r], 1e-15);
 		assert_near(b.log_prior[r], a.log_prior[r], 1e-15);
@@ -256,17 +256,17 @@ static void ends_test_sees_large_equal_and_opposite_shifts(void **state)
 				   opposite = {3, 3, -1.0, 1e-4}, exact = {2, 2, 0.5, 0};
 	double differ, same;
 
-	fb_model_ends_test(&large, 0.05, 1, &differ, &same);
+	fb_family_normal.ends_test(&large, 0.05, 1, &differ, &same);
 	assert_true(differ > 5 && same < 0);
-	fb_model_ends_test(&none, 0.05, 1, &differ, &same);
+	fb_family_normal.ends_test(&none, 0.05, 1, &differ, &same);
 	assert_true(differ < 0 && same > 4.6);
-	fb_model_ends_test(&opposite, 0.05, 1, &differ, &same);
+	fb_family_normal.ends_test(&opposite, 0.05, 1, &differ, &same);
 	assert_true(differ < 0 && same > 5);
-	fb_model_ends_test(&opposite, 0.05, 0, &differ, &same);
+	fb_family_normal.ends_test(&opposite, 0.05, 0, &differ, &same);
 	assert_true(differ > 5 && same < 0);
-	fb_model_ends_test(&opposite, 0.05, -1, &differ, &same);
+	fb_family_normal.ends_test(&opposite, 0.05, -1, &differ, &same);
 	assert_true(differ > 5 && same < 0);
-	fb_model_ends_test(&exact, 0.05, 1, &differ, &same);
+	fb_family_normal.ends_test(&exact, 0.05, 1, &differ, &same);
 	assert_true(isfinite(differ) && differ > 4.6);
 }
 

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which node to boot next: the one whose boots tell most per cost. An end is measured again
+ * when it is the weakest of what is known, else an unlucky first mean leads the search
+ * astray for good.
+ */
+#include "bisect/search-impl.h"
+
+#include <math.h>
+
+/* A side is weak with less than this share of the other side's weight, and this error. */
+#define WEAK_SHARE (1.0 / 3)
+#define WEAK_ERROR 0.15
+/*
+ * The search gives up when the best next boots would have to be repeated this many times to
+ * settle what is open; the second one is in bits, by what one boot of a new image tells. That
+ * is so when images differ by themselves: more boots of one cannot tell on which side it is.
+ */
+#define HOPELESS_BOOTS 200.0
+#define HOPELESS_BITS  50.0
+
+#define BITS_POINTS 32
+
+/* Hops to the nearest candidate that has 0 already; two sweeps each way, near enough. */
+static void spread_distance(const struct fb_search *s, uint32_t *d)
+{
+	for (int pass = 0; pass < 2; pass++) {
+		for (uint32_t c = s->nr_cand; c-- > 0;)
+			for (uint32_t a = s->par_first[c]; a < s->par_first[c + 1]; a++)
+				if (d[c] < FB_NO_NODE && d[s->par[a]] > d[c] + 1)
+					d[s->par[a]] = d[c] + 1;
+		for (uint32_t c = 0; c < s->nr_cand; c++)
+			for (uint32_t a = s->par_first[c]; a < s->par_first[c + 1]; a++)
+				if (d[s->par[a]] < FB_NO_NODE && d[c] > d[s->par[a]] + 1)
+					d[c] = d[s->par[a]] + 1;
+	}
+}
+
+/*
+ * Probability that @c can be tested. Unbuildable commits come in runs: next to one it is
+ * about a half, and grows with the distance; a measured node nearby speaks for it.
+ */
+static double testable_share(const struct fb_search *s, uint32_t c)
+{
+	double skip = s->distance[c], measured = s->near_measured[c], share;
+
+	if (!s->any_skip || s->distance[c] == FB_NO_NODE || !s->near_measured[c])
+		return 1;
+	share = skip / (skip + 1);
+	return s->near_measured[c] == FB_NO_NODE
+		       ? share
+		       : share + (1 - share) * skip / (skip + 4 * measured);
+}
+
+/*
+ * What @n more boots of candidate @c would tell, in bits. The image effect decides whether
+ * more boots of one image tell anything, and how certain the answer is already; so the
+ * information is that within each part, averaged.
+ * @table: bits of a new image, for each part and p = 0 to 1/2.
+ */
+static double bits_of(const struct fb_search *s, uint32_t c, double n,
+		      double table[FB_MODEL_PARTS][BITS_POINTS + 1])
+{
+	const struct state *st = s->state;
+	const struct node *node = &s->node[s->cand[c]];
+	uint32_t nr = node->nr || node->next != s->cand[c] ? fb_image_boots(s, s->cand[c]) : 0;
+	double sum = 0;
+
+	for (int r = 0; r < s->model.family->nr_parts; r++) {
+		double p, at, weight = st->part_weight[r];
+		int i;
+
+		if (!(weight > 1e-9))
+			continue;
+		p = s->mass[c].part[r] / weight;
+		if (p > 0.5)
+			p = 1 - p;
+		if (!(p > 1e-9))
+			continue;
+		if (nr) {
+			sum += weight * s->model.family->bits(&st->fit_of[r], p, nr, n);
+			continue;
+		}
+		at = p * 2 * BITS_POINTS;
+		i = at < BITS_POINTS - 1 ? (int)at : BITS_POINTS - 1;
+		sum += weight * (table[r][i] + (table[r][i + 1] - table[r][i]) * (at - i));
+	}
+	return sum;
+}
+
+/* Asks for the node with the most information per cost. False when none tells anything. */
+bool fb_ask_best_split(struct fb_search *s)
+{
+	double table[FB_MODEL_PARTS][BITS_POINTS + 1];
+	const struct fb_family *family = s->model.family;
+	double batch = s->params.batch, best_score = 0, entropy = 0, one;
+	uint32_t best = FB_NO_NODE;
+
+	for (int r = 0; r < family->nr_parts; r++)
+		for (int i = 0; i <= BITS_POINTS; i++)
+			table[r][i] = s->state->part_weight[r] > 1e-9
+					      ? family->bits(&s->state->fit_of[r],
+							     0.5 * i / BITS_POINTS, 0, batch)
+					      : 0;
+	for (uint32_t c = 0; c < s->nr_cand; c++) {
+		s->distance[c] = s->node[s->cand[c]].skip ? 0 : FB_NO_NODE;
+		s->near_measured[c] = s->node[s->cand[c]].nr ? 0 : FB_NO_NODE;
+	}
+	if (s->any_skip) {
+		spread_distance(s, s->distance);
+		spread_distance(s, s->near_measured);
+	}
+	for (uint32_t c = 0; c < s->nr_cand; c++) {
+		double score;
+
+		if (!fb_boots_allowed(s, s->cand[c]))
+			continue;
+		score = bits_of(s, c, batch, table) * testable_share(s, c) /
+			(batch + s->node[s->cand[c]].cost);
+		/* What differs in the last digits only is a tie, and ties go to the first. */
+		if (score > best_score * (1 + 1e-9)) {
+			best_score = score;
+			best = c;
+		}
+	}
+	if (best == FB_NO_NODE)
+		return false;
+	for (uint32_t k = 0; k < s->nr_cluster; k++)
+		if (s->cluster[k].weight > 0)
+			entropy -= s->cluster[k].weight * s->cluster[k].size *
+				   log2(s->cluster[k].weight);
+	one = family->bits(&s->state->fit, 0.5, 0, 1);
+	s->state->boots_to_go = entropy / one;
+	if (entropy * batch >
+	    bits_of(s, best, batch, table) * (HOPELESS_BOOTS + HOPELESS_BITS / one))
+		return false;
+	return fb_ask(s, s->cand[best], s->params.batch, FB_SEARCH_WHY_STEP);
+}
+
+/*
+ * An end is asked for when its side is known much worse than the other, and too badly, and
+ * more boots of its one image can still change that.
+ */
+bool fb_ask_weak_end(struct fb_search *s, const struct ends *e)
+{
+	const struct fb_model_fit *fit = &s->state->fit;
+	bool old = fit->w_old < fit->w_new;
+	double less = old ? fit->w_old : fit->w_new, more = old ? fit->w_new : fit->w_old;
+	double boots = (double)(old ? e->sum.nr_good : e->sum.nr_bad);
+
+	if (less >= more * WEAK_SHARE || fit->sigma / sqrt(less) < WEAK_ERROR * fabs(fit->shift) ||
+	    boots * fit->rho > 1)
+		return false;
+	return fb_ask(s, old ? e->good : s->bad, s->params.batch, FB_SEARCH_WHY_END);
+}

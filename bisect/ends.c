@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Is there a shift between the ends at all, and is a merge base bad already? */
+#include "bisect/search-impl.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Evidence (e-value) of a shift at which the search begins; a verdict needs more. */
+#define START_EVIDENCE 10.0
+
+void fb_look_at_ends(struct fb_search *s, struct ends *e)
+{
+	struct image *bad = fb_find_image(s, s->bad);
+	double mean = 0, within = 0;
+	size_t nr = 0;
+
+	memset(e, 0, sizeof(*e));
+	for (size_t i = 0; i < s->nr_image; i++) {
+		const struct fb_model_image *sum = &s->image[i].sum;
+		double diff = sum->mean - mean;
+		size_t both = nr + sum->nr;
+
+		if (!fb_image_is_good_end(s, &s->image[i]))
+			continue;
+		within += sum->ss + diff * diff * (double)nr * (double)sum->nr / (double)both;
+		mean += diff * (double)sum->nr / (double)both;
+		nr = both;
+	}
+	e->sum.nr_good = nr;
+	e->mean_good = mean;
+	e->sum.within = within;
+	if (bad) {
+		e->sum.nr_bad = bad->sum.nr;
+		e->mean_bad = bad->sum.mean;
+		e->sum.within += bad->sum.ss;
+	}
+	e->sum.shift = e->mean_bad - e->mean_good;
+	if (e->sum.nr_good && e->sum.nr_bad)
+		s->model.family->ends_test(&e->sum, s->min_shift, s->params.direction, &e->differ,
+					   &e->same);
+	e->good = s->good;
+	for (uint32_t v = 0;
+	     v < s->nr_nodes && s->node[e->good].skip && fb_bootable_node(s, e->good) == FB_NO_NODE;
+	     v++)
+		if (s->node[v].good && !s->node[v].skip)
+			e->good = v;
+}
+
+/* ABBA: the end with fewer boots; with equal numbers the one that was not asked last. */
+bool fb_ask_end(struct fb_search *s, const struct ends *e)
+{
+	unsigned batch = s->params.batch, min = s->params.min_boots;
+	size_t a = e->sum.nr_good, b = e->sum.nr_bad, less = a < b ? a : b;
+	bool good = a < b || (a == b && a / batch % 2 == 0);
+	unsigned boots = batch;
+
+	if (less < min && boots > min - less)
+		boots = (unsigned)(min - less);
+	for (int turn = 0; turn < 2; turn++, good = !good)
+		if (fb_ask(s, good ? e->good : s->bad, boots, FB_SEARCH_WHY_END))
+			return true;
+	return false;
+}
+
+static bool end_is_untestable(const struct fb_search *s, uint32_t end)
+{
+	uint32_t w = end;
+
+	do {
+		if (!s->node[w].skip)
+			return false;
+		w = s->node[w].next;
+	} while (w != end);
+	return true;
+}
+
+/* True when the search can begin; else the state holds what to do. */
+bool fb_ends_are_settled(struct fb_search *s, const struct ends *e)
+{
+	double limit = -log(1 - s->params.confidence), start = log(START_EVIDENCE);
+	unsigned min = s->params.min_boots;
+	bool enough = e->sum.nr_good >= min && e->sum.nr_bad >= min;
+
+	if ((e->sum.nr_good < min && end_is_untestable(s, e->good)) ||
+	    (e->sum.nr_bad < min && end_is_untestable(s, s->bad))) {
+		fb_conclude(s, FB_VERDICT_UNTESTABLE, 0);
+		return false;
+	}
+	if (enough && e->same >= limit) {
+		fb_conclude(s, FB_VERDICT_NONE, 1 - exp(-e->same));
+		return false;
+	}
+	if (enough && e->differ >= start)
+		return true;
+	if (!fb_ask_end(s, e))
+		fb_conclude(s, FB_VERDICT_UNDECIDED, 0);
+	return false;
+}
+
+/* Probability that the base in @base is on the bad side already; the ends are the yardstick. */
+static double base_is_bad(struct fb_search *s, const struct ends *e, const struct image *base)
+{
+	const struct fb_model_image *bad = &fb_find_image(s, s->bad)->sum;
+	struct fb_model_image good = {e->sum.nr_good, e->mean_good, e->sum.within - bad->ss};
+	struct fb_model model = s->model;
+	struct fb_model_sums new = {{0}, {0}};
+	double old_side, new_side;
+
+	fb_model_clear(&model);
+	fb_model_add(&model, &good, 1);
+	fb_model_add(&model, bad, 1);
+	fb_model_add(&model, &base->sum, 1);
+	fb_model_sums_add(&model, &new, bad, 1);
+	old_side = fb_model_split(&model, &new, -INFINITY, NULL, NULL);
+	fb_model_sums_add(&model, &new, &base->sum, 1);
+	new_side = fb_model_split(&model, &new, -INFINITY, NULL, NULL);
+	return 1 / (1 + exp(old_side - new_side));
+}
+
+bool fb_bases_are_settled(struct fb_search *s, const struct ends *e)
+{
+	for (uint32_t v = 0; v < s->nr_nodes; v++) {
+		const struct image *base;
+		size_t least = e->sum.nr_good < e->sum.nr_bad ? e->sum.nr_good : e->sum.nr_bad;
+		size_t nr;
+		double bad;
+
+		if (!s->node[v].base || end_is_untestable(s, v))
+			continue; /* as git: a base that cannot be tested is not in the way */
+		base = fb_find_image(s, v);
+		if (base && fb_image_is_good_end(s, base))
+			continue;
+		nr = base ? base->sum.nr : 0;
+		bad = nr ? base_is_bad(s, e, base) : 0.5;
+		if (nr >= 2 && bad >= s->params.confidence) {
+			s->found[0] = v;
+			s->state->nr_nodes = 1;
+			fb_conclude(s, FB_VERDICT_BASE_BAD, bad);
+			return false;
+		}
+		if (nr >= 2 && bad <= 1 - s->params.confidence)
+			continue;
+		if ((nr <= least || !fb_ask_end(s, e)) &&
+		    !fb_ask(s, v, nr < 2 ? (unsigned)(2 - nr) : s->params.batch,
+			    FB_SEARCH_WHY_BASE) &&
+		    !fb_ask_end(s, e))
+			fb_conclude(s, FB_VERDICT_UNDECIDED, 0);
+		return false;
+	}
+	return true;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Normal noise of unknown spread, with a per-image effect. */
+#include "bisect/model.h"
+
+#include <math.h>
+
+#define MATHLIB_STANDALONE
+#include <Rmath.h>
+
+#include "bisect/stats.h"
+
+#define NR_RHO 3
+
+/*
+ * Image variance over boot variance. Most kernels differ by their boots only; some move
+ * by as much as a boot does when the linker lays them out anew (Curtsinger and Berger,
+ * "Stabilizer", ASPLOS 2013). With no image effect in the data the posterior of rho goes
+ * to 0 as images are measured, so the caution costs few boots.
+ */
+static const double rho_grid[NR_RHO] = {0, 0.25, 1};
+static const double rho_prior[NR_RHO] = {0.75, 0.17, 0.08};
+
+/*
+ * The spread's prior weighs as one boot with a deviation of a tenth of min_effect: it
+ * keeps the likelihood finite when all values are equal, and is forgotten after a few
+ * boots when they are not.
+ */
+#define SPREAD_PRIOR_BOOTS 1.0
+#define SPREAD_PRIOR_SHARE 0.1
+
+static double weight(size_t nr, int r)
+{
+	return (double)nr / (1 + (double)nr * rho_grid[r]);
+}
+
+static double log_prior(int r)
+{
+	return log(rho_prior[r]);
+}
+
+/* The determinant of the image's covariance matrix. */
+static double image_term(size_t nr, int r)
+{
+	return -0.5 * log1p((double)nr * rho_grid[r]);
+}
+
+static void init(struct fb_model *model, double min_effect)
+{
+	double floor = SPREAD_PRIOR_SHARE * min_effect;
+
+	model->shape = SPREAD_PRIOR_BOOTS / 2;
+	model->rate = SPREAD_PRIOR_BOOTS * floor * floor / 2;
+	/*
+	 * The ends' test looks for min_effect or more; half of it here leaves room for a
+	 * true shift that is just as large.
+	 */
+	model->shift_min = min_effect / 2;
+}
+
+/* Residual sum of squares about the groups' means, of the prior and the data: >= the prior's. */
+static double half_rss(const struct fb_model *model, int r, double between)
+{
+	double rss = model->within + model->wmm[r] - between;
+
+	return model->rate + (rss > 0 ? rss / 2 : 0);
+}
+
+/* log P(shift beyond shift_min in the direction looked for), of the t distribution given. */
+static double log_allowed(const struct fb_model *model, double shift, double scale, double df)
+{
+	double up = pt((model->shift_min - shift) / scale, df, 0, 1);
+	double down = pt((-model->shift_min - shift) / scale, df, 1, 1);
+
+	if (model->direction > 0)
+		return up;
+	if (model->direction < 0)
+		return down;
+	return fb_stats_logsum(up, down);
+}
+
+static double split(const struct fb_model *model, int r, const struct fb_model_sums *new,
+		    const struct fb_model_sums *level, double range, double least,
+		    struct fb_model_fit *ret_fit)
+{
+	double w_new = new->w[r], w_level = level ? level->w[r] : 0;
+	double w_old = model->all.w[r] - w_new - w_level;
+	double wm_old = model->all.wm[r] - new->wm[r] - (level ? level->wm[r] : 0);
+	double mean_new = new->wm[r] / w_new, mean_old = wm_old / w_old;
+	double between = new->wm[r] * mean_new + wm_old *mean_old;
+	double log_lik = model->log_prior[r] - 0.5 * log(w_new) - 0.5 * log(w_old);
+	double free_means = 2, shape, rate, scale;
+
+	if (w_level > 0) {
+		between += level->wm[r] * level->wm[r] / w_level;
+		/* A proper flat prior, 1 / range, against the improper ones of the two sides. */
+		log_lik += 0.5 * log(2 * M_PI) - 0.5 * log(w_level) - log(range);
+		free_means = 3;
+	}
+	shape = model->shape + ((double)model->nr_boots - free_means) / 2;
+	rate = half_rss(model, r, between);
+	log_lik += lgammafn(shape) - shape * log(rate);
+	/* (2 pi)^(-boots/2) and the prior's own constants are the same for every partition. */
+	if (log_lik < least)
+		return -INFINITY; /* the probability to come only makes it less */
+	scale = sqrt(rate / shape * (1 / w_new + 1 / w_old));
+	log_lik += log_allowed(model, mean_new - mean_old, scale, 2 * shape);
+	if (ret_fit) {
+		ret_fit->mean_old = mean_old;
+		ret_fit->mean_new = mean_new;
+		ret_fit->shift = mean_new - mean_old;
+		ret_fit->scale = scale;
+		ret_fit->df = 2 * shape;
+		ret_fit->sigma = sqrt(rate / shape);
+		ret_fit->rho = rho_grid[r];
+		ret_fit->w_old = w_old;
+		ret_fit->w_new = w_new;
+	}
+	return log_lik;
+}
+
+static double same(const struct fb_model *model, int r)
+{
+	double w = model->all.w[r];
+	double shape = model->shape + ((double)model->nr_boots - 1) / 2;
+	double rate = half_rss(model, r, model->all.wm[r] * model->all.wm[r] / w);
+
+	/* One flat mean less than a split has: 2 pi, as for the proper level above. */
+	return model->log_prior[r] - 0.5 * log(2 * M_PI) - 0.5 * log(w) + lgammafn(shape) -
+	       shape * log(rate);
+}
+
+/* Alternatives of the ends' test: min_effect times 2^(k/4), up to 2^15 of it. */
+#define ENDS_POINTS 60
+
+/*
+ * A pair of sequential probability ratio tests whose alternatives are mixtures of points,
+ * with the mean integrated out and the spread as in the model. The error bound is exact for
+ * a known spread, by Ville's inequality; by simulation, t/u-search-sim.c, for the unknown one.
+ *
+ * Source: A. Wald, Sequential Analysis (1947), chapter 3; mixtures of alternatives:
+ * H. Robbins, Annals of Mathematical Statistics 41 (1970).
+ */
+static void ends_test(const struct fb_model_ends *ends, double min_effect, int direction,
+		      double *ret_differ, double *ret_same)
+{
+	double n1 = (double)ends->nr_good, n2 = (double)ends->nr_bad, h = n1 * n2 / (n1 + n2);
+	double floor = SPREAD_PRIOR_SHARE * min_effect;
+	double rate = (SPREAD_PRIOR_BOOTS * floor * floor + ends->within) / 2;
+	double power = (SPREAD_PRIOR_BOOTS + n1 + n2 - 1) / 2;
+	double d = direction < 0 ? -ends->shift : ends->shift;
+	double large, least_same, least_differ, opposite = -INFINITY;
+	int signs = direction ? 1 : 2;
+
+#define LOG_LIK(delta) (-power * log(rate + h * (d - (delta)) * (d - (delta)) / 2))
+	/* Half of the alternative's weight is at min_effect itself, the hardest to see. */
+	large = -INFINITY;
+	for (int s = 0; s < signs; s++) {
+		double far = -INFINITY, sign = s ? -1 : 1;
+
+		for (int k = 1; k <= ENDS_POINTS; k++) {
+			double delta = min_effect * exp2(k / 4.0);
+
+			far = fb_stats_logsum(far, LOG_LIK(sign * delta));
+			if (direction)
+				opposite = fb_stats_logsum(opposite, LOG_LIK(-delta));
+		}
+		far -= log(ENDS_POINTS);
+		large = fb_stats_logsum(large, fb_stats_logsum(LOG_LIK(sign * min_effect), far));
+	}
+	large -= log(2.0 * signs);
+
+	if (direction) {
+		opposite -= log(ENDS_POINTS);
+		least_same = LOG_LIK(d < 0 ? d : 0);
+		least_differ = LOG_LIK(d > min_effect ? d : min_effect);
+		*ret_same = fb_stats_logsum(LOG_LIK(0), opposite) - log(2) - least_differ;
+	} else {
+		least_same = LOG_LIK(0);
+		least_differ = LOG_LIK(fabs(d) > min_effect ? d : copysign(min_effect, d));
+		*ret_same = LOG_LIK(0) - least_differ;
+	}
+	*ret_differ = large - least_same;
+#undef LOG_LIK
+}
+
+/* Squared distance of the sides, in standard deviations, as seen by the mean of @n boots. */
+static double distance_sq(const struct fb_model_fit *fit, double n)
+{
+	double v = fit->sigma * fit->sigma;
+
+	/* The sides' own means are uncertain too, the nearer one's as much as the other's. */
+	v *= fit->rho + 1 / n + (1 / fit->w_old + 1 / fit->w_new) / 4;
+	return fit->shift * fit->shift / v;
+}
+
+static double bits(const struct fb_model_fit *fit, double p, double had, double more)
+{
+	double d = distance_sq(fit, had + more);
+
+	if (had > 0)
+		d -= distance_sq(fit, had);
+	return fb_stats_boot_bits(p, sqrt(d > 0 ? d : 0));
+}
+
+static double normal_density(double x, double mean, double sigma)
+{
+	double z = (x - mean) / sigma;
+
+	return exp(-z * z / 2) / (sigma * sqrt(2 * M_PI));
+}
+
+/* From a wide Cauchy distribution about both sides, or just like a boot of one of them. */
+static double log_stray(const struct fb_model_fit *fit, double y)
+{
+	double width = fabs(fit->shift), z = (y - (fit->mean_old + fit->mean_new) / 2) / width;
+	double u = 0.5 / (M_PI * width * (1 + z * z)) +
+		   0.25 * normal_density(y, fit->mean_old, fit->sigma) +
+		   0.25 * normal_density(y, fit->mean_new, fit->sigma);
+
+	/* One boot less has one factor 1 / sqrt(2 pi) less. */
+	return log(u) + 0.5 * log(2 * M_PI);
+}
+
+const struct fb_family fb_family_normal = {
+	.nr_parts = NR_RHO,
+	.init = init,
+	.log_prior = log_prior,
+	.weight = weight,
+	.image_term = image_term,
+	.split = split,
+	.same = same,
+	.ends_test = ends_test,
+	.bits = bits,
+	.log_stray = log_stray,
+};

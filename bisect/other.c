@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* "Something else" than one step: the evidence for it, and the images that make it. */
+#include "bisect/search-impl.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "bisect/stats.h"
+
+enum side { SIDE_OLD, SIDE_NEW, SIDE_LEVEL, NR_SIDES };
+
+static bool image_is_between(const struct fb_search *s, const struct image *im)
+{
+	return im->candidate != FB_NO_NODE && im->root != fb_image_of(s, s->bad);
+}
+
+/* Sides of all images under the step of cluster @k, into .side. */
+static void set_sides(struct fb_search *s, uint32_t k)
+{
+	for (size_t i = 0; i < s->nr_image; i++) {
+		memset(s->mark, 0, s->nr_cand);
+		fb_mark_ancestors(s, s->image[i].candidate, 1);
+		s->image[i].side = s->mark[s->cluster[k].first] ? SIDE_NEW : SIDE_OLD;
+	}
+}
+
+/* Likelihood of the assignment in .side; its sums are made anew, so that 0 stays 0. */
+static double assignment_lik(struct fb_search *s, double range)
+{
+	struct fb_model_sums sums[NR_SIDES] = {{{0}, {0}}};
+
+	for (size_t i = 0; i < s->nr_image; i++)
+		fb_model_sums_add(&s->model, &sums[s->image[i].side], &s->image[i].sum, 1);
+	return fb_model_split_or_level(&s->model, &sums[SIDE_NEW], &sums[SIDE_LEVEL], range);
+}
+
+/* Would one step give the assignment in .side? */
+static bool assignment_is_step(const struct fb_search *s)
+{
+	uint64_t new = 0;
+
+	for (size_t i = 0; i < s->nr_image; i++) {
+		if (s->image[i].side == SIDE_LEVEL)
+			return false;
+		if (s->image[i].side == SIDE_NEW)
+			new ^= fb_image_hash(s, &s->image[i]);
+	}
+	for (uint32_t k = 0; k < s->nr_cluster; k++)
+		if (s->cluster[k].reached_by == new)
+			return true;
+	return false;
+}
+
+/*
+ * Changes the side of one image so that the likelihood gets better than *@lik, and the
+ * assignment is none that one step gives. False when there is no such image.
+ */
+static bool improve_assignment(struct fb_search *s, double range, double *lik)
+{
+	struct image *best = NULL;
+	unsigned char best_side = 0;
+
+	for (size_t i = 0; i < s->nr_image; i++) {
+		struct image *im = &s->image[i];
+		unsigned char was = im->side;
+
+		if (!image_is_between(s, im))
+			continue;
+		for (unsigned char side = 0; side < NR_SIDES; side++) {
+			double l;
+
+			im->side = side;
+			if (side == was || assignment_is_step(s))
+				continue;
+			l = assignment_lik(s, range);
+			if (l > *lik + 1e-9) {
+				*lik = l;
+				best = im;
+				best_side = side;
+			}
+		}
+		im->side = was;
+	}
+	if (best)
+		best->side = best_side;
+	return best;
+}
+
+/*
+ * Evidence for "something else": each image between the ends is old, new, or on one more
+ * level, independently of the graph, a third each. Of these assignments only those count
+ * that no single step gives; their sum is bounded from below by its best term, found by
+ * changing one image at a time from the best step. .side holds that assignment afterwards.
+ * As long as nothing between the ends was measured nothing speaks for or against.
+ */
+double fb_other_evidence(struct fb_search *s, uint32_t best, double step)
+{
+	double range = 3 * fabs(s->state->fit.shift), lik = -INFINITY, log_prior = 0;
+
+	set_sides(s, best);
+	for (size_t i = 0; i < s->nr_image; i++)
+		if (image_is_between(s, &s->image[i]))
+			log_prior -= log(NR_SIDES);
+	if (log_prior == 0)
+		return step;
+	if (range < s->min_shift)
+		range = s->min_shift;
+	/* Each pass is the best single change; as many as there are images is ample. */
+	for (size_t pass = 0; pass <= s->nr_image; pass++)
+		if (!improve_assignment(s, range, &lik))
+			break;
+	return lik + log_prior;
+}
+
+/*
+ * Asks for the image that does not fit the best step, the one with the fewest boots.
+ * @least: only one with fewer boots than this.
+ */
+bool fb_ask_misfit(struct fb_search *s, uint32_t best, size_t least)
+{
+	uint32_t node = FB_NO_NODE;
+	size_t fewest = least;
+
+	for (size_t i = 0; i < s->nr_image; i++) {
+		const struct image *im = &s->image[i];
+
+		memset(s->mark, 0, s->nr_cand);
+		fb_mark_ancestors(s, im->candidate, 1);
+		if (im->side == (s->mark[s->cluster[best].first] ? SIDE_NEW : SIDE_OLD))
+			continue;
+		if (im->sum.nr < fewest && fb_bootable_node(s, im->root) != FB_NO_NODE) {
+			fewest = im->sum.nr;
+			node = im->root;
+		}
+	}
+	return node != FB_NO_NODE && fb_ask(s, node, s->params.batch, FB_SEARCH_WHY_STEP);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the files of the search share; for bisect/ only.
+ *
+ *   record.c   boots, skips, images     graph.c  candidates, clusters, classes
+ *   ends.c     the ends, merge bases    other.c  "something else" than one step
+ *   outlier.c  one boot convicts nobody choose.c which node next
+ *   search.c   evaluation and verdict   model.h  likelihoods of the values
+ */
+#ifndef FB_BISECT_SEARCH_IMPL_H
+#define FB_BISECT_SEARCH_IMPL_H
+
+#include "bisect/model.h"
+#include "bisect/search.h"
+
+#define FB_NO_NODE UINT32_MAX
+
+/* Likelihoods this many nats below the best no longer matter (1e-17 of it). */
+#define FB_NEGLIGIBLE 40.0
+
+#define HOPELESS_BOOTS_SIGMA 300.0
+/* Likelihoods this many nats below the best no longer matter (1e-17 of it). */
+#define NEGLIGIBLE 40.0
+
+enum role { ROLE_NONE, ROLE_OLD, ROLE_CANDIDATE };
+
+struct node {
+	double *value; /* on the scale of the search, unsorted */
+	uint32_t nr, cap;
+	uint32_t image; /* union-find: a lower index, or itself for the representative */
+	uint32_t next;	/* ring of the nodes with this image */
+	double cost;
+	unsigned char role, skip, good, base;
+};
+
+/* A built image with boots. Images are in the order of their lowest node. */
+struct image {
+	struct fb_model_image sum;
+	uint32_t root;
+	uint32_t candidate; /* candidate index of its first candidate node; FB_NO_NODE: old side */
+	size_t first;	    /* of its values in struct fb_search.sorted */
+	unsigned char side;
+};
+
+struct cluster {
+	struct fb_model_sums new;
+	uint32_t first, size; /* lowest candidate; number of live candidates */
+	uint64_t reached_by;  /* hash of the set of images on the new side */
+	double log_lik;
+	double part[FB_MODEL_PARTS]; /* log likelihood for each part; they add up to .log_lik */
+	double weight;		     /* posterior of each member */
+};
+
+/* Posterior of a candidate and its ancestors together with each part. */
+struct mass {
+	double part[FB_MODEL_PARTS];
+};
+
+struct class_key {
+	uint64_t h1, h2;
+	uint32_t candidate;
+};
+
+/* What follows from the records; computed when it is asked for. */
+struct state {
+	bool valid;
+	bool searching;
+	enum fb_search_step step;
+	struct fb_search_ask ask;
+	enum fb_verdict_kind kind;
+	double confidence;
+	double other;
+	uint32_t nr_nodes, nr_left;
+	double boots_to_go;
+	struct fb_model_fit fit;		    /* of the best step, for the best part */
+	struct fb_model_fit fit_of[FB_MODEL_PARTS]; /* of the best step */
+	double part_weight[FB_MODEL_PARTS];	    /* posterior of the parts, given one step */
+	bool has_fit;
+};
+
+struct fb_search {
+	const struct fb_dag *dag;
+	struct fb_search_params params;
+	double min_shift;	      /* min_effect on the scale of the search */
+	uint32_t nr_nodes, good, bad; /* .good: the good end that is measured first */
+	struct node *node;
+	uint32_t nr_boots;
+
+	/* The candidates, numbered in the order of their nodes, with their parents among them. */
+	uint32_t nr_cand, nr_alive;
+	uint32_t *cand, *index; /* candidate -> node, node -> candidate */
+	uint32_t *par_first, *par;
+	unsigned char *dead; /* would separate two nodes of one image */
+	bool has_merges, any_skip;
+
+	/* Room for evaluate(), allocated by fb_search_new() and fb_search_record(). */
+	struct image *image;
+	double *sorted;
+	size_t nr_image, cap_image, cap_sorted;
+	struct cluster *cluster;
+	uint32_t nr_cluster;
+	uint32_t *cluster_of, *split_to, *count, *order, *class_of, *distance, *near_measured;
+	uint64_t *mask;
+	struct mass *mass;
+	double *class_mass;
+	struct class_key *key;
+	unsigned char *mark;
+	uint32_t *found; /* nodes of the verdict */
+	double offset;
+	struct fb_model model;
+	struct state *state;
+};
+
+/* What was measured at the two ends. */
+struct ends {
+	struct fb_model_ends sum;
+	double mean_good, mean_bad, differ, same;
+	uint32_t good; /* the good end to boot; NO_NODE: none can be */
+};
+
+/* record.c */
+uint32_t fb_image_of(const struct fb_search *s, uint32_t v);
+uint32_t fb_image_boots(const struct fb_search *s, uint32_t v);
+/* Boots that @v may still have. */
+unsigned fb_boots_allowed(const struct fb_search *s, uint32_t v);
+/* The node to boot for the image of @v: its first one that can be; FB_NO_NODE when none can. */
+uint32_t fb_bootable_node(const struct fb_search *s, uint32_t v);
+void fb_collect_images(struct fb_search *s);
+struct image *fb_find_image(const struct fb_search *s, uint32_t node);
+bool fb_image_is_good_end(const struct fb_search *s, const struct image *im);
+
+/* graph.c */
+void fb_set_roles(struct fb_search *s);
+int fb_set_candidates(struct fb_search *s);
+/* Marks the candidates that @candidate can reach, itself included, with @bit. */
+void fb_mark_ancestors(struct fb_search *s, uint32_t candidate, unsigned char bit);
+uint64_t fb_image_hash(const struct fb_search *s, const struct image *im);
+void fb_make_clusters(struct fb_search *s);
+double fb_candidate_weight(const struct fb_search *s, uint32_t c);
+void fb_sum_ancestors(struct fb_search *s, double log_candidate);
+void fb_make_classes(struct fb_search *s);
+uint32_t fb_leading_class(struct fb_search *s);
+void fb_list_class(struct fb_search *s, uint32_t class);
+double fb_list_credible(struct fb_search *s);
+
+/* ends.c */
+void fb_look_at_ends(struct fb_search *s, struct ends *e);
+bool fb_ask_end(struct fb_search *s, const struct ends *e);
+/* True when the search can begin; else the state holds what to do. */
+bool fb_ends_are_settled(struct fb_search *s, const struct ends *e);
+bool fb_bases_are_settled(struct fb_search *s, const struct ends *e);
+
+/* other.c */
+double fb_other_evidence(struct fb_search *s, uint32_t best, double step);
+bool fb_ask_misfit(struct fb_search *s, uint32_t best, size_t least);
+
+/* outlier.c */
+double fb_robust_posterior(struct fb_search *s, uint32_t leader, double log_candidate,
+			   size_t *ret_image);
+
+/* choose.c */
+bool fb_ask_weak_end(struct fb_search *s, const struct ends *e);
+/* Asks for the node with the most information per cost. False when none tells anything. */
+bool fb_ask_best_split(struct fb_search *s);
+
+/* search.c */
+void fb_conclude(struct fb_search *s, enum fb_verdict_kind kind, double confidence);
+/* Asks for boots of the image of @node. False when it can have none. */
+bool fb_ask(struct fb_search *s, uint32_t node, unsigned boots, enum fb_search_why why);
+
+#endif
