@@ -13,6 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bisect/reach.h"
+
+/* Memory for the sums over ancestors, in nodes; ten times what real histories of this size need. */
+#define REACH_ROOM ((size_t)16 << 20)
+
 /* Roles by two downward sweeps: good ends and bases spread "old", the bad end the rest. */
 void fb_set_roles(struct fb_search *s)
 {
@@ -61,11 +66,19 @@ int fb_set_candidates(struct fb_search *s)
 		for (size_t i = 0; i < nr; i++)
 			if (s->index[parent[i]] != FB_NO_NODE)
 				s->par[used++] = s->index[parent[i]];
-		if (used - s->par_first[c] > 1)
-			s->has_merges = true;
 	}
 	s->par_first[s->nr_cand] = (uint32_t)used;
-	return 0;
+	s->ancestors =
+		fb_reach_new(s->par_first, s->par, s->nr_cand, FB_REACH_ANCESTORS, REACH_ROOM);
+	return s->ancestors ? 0 : -1;
+}
+
+int fb_prepare_classes(struct fb_search *s)
+{
+	if (!s->descendants)
+		s->descendants = fb_reach_new(s->par_first, s->par, s->nr_cand,
+					      FB_REACH_DESCENDANTS, REACH_ROOM);
+	return s->descendants ? 0 : -1;
 }
 
 /* Marks the candidates that @candidate can reach, itself included, with @bit. */
@@ -96,50 +109,106 @@ uint64_t fb_image_hash(const struct fb_search *s, const struct image *im)
 	return mix((uint64_t)(im - s->image + 1) * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-/* Splits the clusters by one image: on the new side are the hypotheses it can reach. */
-static void split_clusters(struct fb_search *s, const struct image *im)
+bool fb_reached(const struct fb_search *s, uint32_t c, size_t image)
 {
-	uint32_t nr = s->nr_cluster;
+	return s->reached[image / 64 * s->nr_cand + c] >> image % 64 & 1;
+}
 
-	memset(s->mark, 0, s->nr_cand);
-	fb_mark_ancestors(s, im->candidate, 1);
-	memset(s->count, 0, nr * sizeof(*s->count));
-	for (uint32_t c = 0; c < s->nr_cand; c++)
-		if (!s->dead[c] && s->mark[c])
-			s->count[s->cluster_of[c]]++;
-	for (uint32_t k = 0; k < nr; k++) {
-		s->split_to[k] = k;
-		if (!s->count[k])
-			continue;
-		if (s->count[k] < s->cluster[k].size) {
-			struct cluster *part = &s->cluster[s->nr_cluster];
+/* .reached: 64 images at a time, each a bit that goes down to all that its node can reach. */
+static void mark_reached(struct fb_search *s)
+{
+	for (size_t from = 0; from < s->nr_image; from += 64) {
+		uint64_t *mask = s->reached + from / 64 * s->nr_cand;
+		uint32_t top = 0;
 
-			*part = s->cluster[k];
-			part->size = s->count[k];
-			s->cluster[k].size -= s->count[k];
-			s->split_to[k] = s->nr_cluster++;
+		memset(mask, 0, s->nr_cand * sizeof(*mask));
+		for (size_t i = from; i < s->nr_image && i < from + 64; i++) {
+			uint32_t c = s->image[i].candidate;
+
+			if (c == FB_NO_NODE)
+				continue;
+			mask[c] |= (uint64_t)1 << (i - from);
+			if (c >= top)
+				top = c + 1;
 		}
-		fb_model_sums_add(&s->model, &s->cluster[s->split_to[k]].new, &im->sum, 1);
-		s->cluster[s->split_to[k]].reached_by ^= fb_image_hash(s, im);
+		for (uint32_t c = top; c-- > 0;)
+			for (uint32_t a = s->par_first[c]; mask[c] && a < s->par_first[c + 1]; a++)
+				mask[s->par[a]] |= mask[c];
+	}
+}
+
+/* The slot of .slot for clusters of (@old, @mask), or the free one that waits for it. */
+static uint32_t *find_slot(struct fb_search *s, const uint64_t *block, uint32_t old, uint64_t mask)
+{
+	uint64_t i = mix(mask + mix(old + UINT64_C(0x9e3779b97f4a7c15)));
+
+	for (;; i++) {
+		uint32_t *slot = &s->slot[i & s->slot_mask];
+		uint32_t first;
+
+		if (*slot == FB_NO_NODE)
+			return slot;
+		first = s->cluster[*slot].first;
+		if (block[first] == mask && s->old_cluster[first] == old)
+			return slot;
+	}
+}
+
+/*
+ * .cluster_of: candidates are in one cluster when the same images reach them. Each block of
+ * 64 images splits what the blocks before it left together; clusters are numbered in the
+ * order of their lowest candidates, so that only the set of images matters. The dead have
+ * the number after the last.
+ */
+static void partition(struct fb_search *s)
+{
+	memset(s->cluster_of, 0, s->nr_cand * sizeof(*s->cluster_of));
+	for (size_t from = 0; from == 0 || from < s->nr_image; from += 64) {
+		const uint64_t *block = s->reached + from / 64 * s->nr_cand;
+		uint32_t *swap = s->old_cluster;
+
+		s->old_cluster = s->cluster_of;
+		s->cluster_of = swap;
+		s->nr_cluster = 0;
+		memset(s->slot, 0xff, ((size_t)s->slot_mask + 1) * sizeof(*s->slot));
+		for (uint32_t c = 0; c < s->nr_cand; c++) {
+			uint32_t *slot;
+
+			if (s->dead[c])
+				continue;
+			slot = find_slot(s, block, s->old_cluster[c], block[c]);
+			if (*slot == FB_NO_NODE) {
+				*slot = s->nr_cluster++;
+				s->cluster[*slot] = (struct cluster){.first = c};
+			}
+			s->cluster[*slot].size++;
+			s->cluster_of[c] = *slot;
+		}
 	}
 	for (uint32_t c = 0; c < s->nr_cand; c++)
-		if (!s->dead[c] && s->mark[c])
-			s->cluster_of[c] = s->split_to[s->cluster_of[c]];
+		if (s->dead[c])
+			s->cluster_of[c] = s->nr_cluster;
 }
 
 void fb_make_clusters(struct fb_search *s)
 {
-	s->nr_cluster = 1;
-	memset(&s->cluster[0], 0, sizeof(s->cluster[0]));
-	s->cluster[0].size = s->nr_alive;
-	memset(s->cluster_of, 0, s->nr_cand * sizeof(*s->cluster_of));
-	for (size_t i = 0; i < s->nr_image; i++)
-		split_clusters(s, &s->image[i]);
-	for (uint32_t k = 0; k < s->nr_cluster; k++)
-		s->cluster[k].first = FB_NO_NODE;
-	for (uint32_t c = s->nr_cand; c-- > 0;)
-		if (!s->dead[c])
-			s->cluster[s->cluster_of[c]].first = c;
+	if (!s->partitioned) {
+		mark_reached(s);
+		partition(s);
+		s->partitioned = true;
+	}
+	for (uint32_t k = 0; k < s->nr_cluster; k++) {
+		struct cluster *cl = &s->cluster[k];
+
+		memset(&cl->new, 0, sizeof(cl->new));
+		cl->reached_by = 0;
+		for (size_t i = 0; i < s->nr_image; i++) {
+			if (!fb_reached(s, cl->first, i))
+				continue;
+			fb_model_sums_add(&s->model, &cl->new, &s->image[i].sum, 1);
+			cl->reached_by ^= fb_image_hash(s, &s->image[i]);
+		}
+	}
 }
 
 double fb_candidate_weight(const struct fb_search *s, uint32_t c)
@@ -148,73 +217,21 @@ double fb_candidate_weight(const struct fb_search *s, uint32_t c)
 }
 
 /*
- * Set bits of @x, by adding up ever wider fields (H. Warren, Hacker's Delight, 5-1); the
- * compiler's builtin is a call into its library where no instruction may be assumed.
- */
-static double count_bits(uint64_t x)
-{
-	x -= x >> 1 & UINT64_C(0x5555555555555555);
-	x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
-	x = (x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-	return (double)(x * UINT64_C(0x0101010101010101) >> 56);
-}
-
-/*
  * .mass[c]: the posterior of candidate c and all its ancestors, that is, the probability
- * that an image of c shows the change; together with each part. On a line a running sum;
- * with merges the ancestors are counted by 64 columns at a time, each column a candidate
- * of one cluster.
+ * that an image of c shows the change; together with each part.
  */
 void fb_sum_ancestors(struct fb_search *s, double log_candidate)
 {
-	uint32_t nr = 0;
-
 	/* From here on .part is no log any more. */
 	for (uint32_t k = 0; k < s->nr_cluster; k++)
-		for (int r = 0; r < s->model.family->nr_parts; r++)
-			s->cluster[k].part[r] = exp(log_candidate + s->cluster[k].part[r]);
-	memset(s->mass, 0, s->nr_cand * sizeof(*s->mass));
-	if (!s->has_merges) {
-		for (uint32_t c = 0; c < s->nr_cand; c++) {
-			if (s->par_first[c + 1] > s->par_first[c])
-				s->mass[c] = s->mass[s->par[s->par_first[c]]];
-			for (int r = 0; r < s->model.family->nr_parts && !s->dead[c]; r++)
-				s->mass[c].part[r] += s->cluster[s->cluster_of[c]].part[r];
+		for (int r = 0; r < s->model.family->nr_parts; r++) {
+			double p = exp(log_candidate + s->cluster[k].part[r]);
+
+			s->cluster[k].part[r] = p;
+			s->part[k].part[r] = p;
 		}
-		return;
-	}
-	/* Counting sort by cluster, without what weighs nothing. */
-	for (uint32_t k = 0; k < s->nr_cluster; k++) {
-		s->split_to[k] = nr;
-		if (s->cluster[k].weight * s->cluster[k].size > 1e-12)
-			nr += s->cluster[k].size;
-	}
-	for (uint32_t c = 0; c < s->nr_cand; c++) {
-		uint32_t k = s->cluster_of[c];
-
-		if (!s->dead[c] && s->cluster[k].weight * s->cluster[k].size > 1e-12)
-			s->order[s->split_to[k]++] = c;
-	}
-	for (uint32_t from = 0; from < nr;) {
-		uint32_t k = s->cluster_of[s->order[from]], to = from;
-
-		while (to < nr && to < from + 64 && s->cluster_of[s->order[to]] == k)
-			to++;
-		memset(s->mask, 0, s->nr_cand * sizeof(*s->mask));
-		for (uint32_t i = from; i < to; i++)
-			s->mask[s->order[i]] = (uint64_t)1 << (i - from);
-		for (uint32_t c = s->order[from]; c < s->nr_cand; c++) {
-			uint64_t m = s->mask[c];
-
-			for (uint32_t a = s->par_first[c]; a < s->par_first[c + 1]; a++)
-				m |= s->mask[s->par[a]];
-			s->mask[c] = m;
-			if (m)
-				for (int r = 0; r < s->model.family->nr_parts; r++)
-					s->mass[c].part[r] += count_bits(m) * s->cluster[k].part[r];
-		}
-		from = to;
-	}
+	s->part[s->nr_cluster] = (struct mass){{0}};
+	fb_reach_sum(s->ancestors, s->cluster_of, s->part->part, FB_MODEL_PARTS, s->mass->part);
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -228,41 +245,49 @@ static int compare_keys(const void *a, const void *b)
 	return (x->candidate > y->candidate) - (x->candidate < y->candidate);
 }
 
+/* A node can be tested when its image can: another node may build the same. */
+static bool is_testable(const struct fb_search *s, uint32_t node)
+{
+	uint32_t w = node;
+
+	do {
+		if (!s->node[w].skip)
+			return true;
+		w = s->node[w].next;
+	} while (w != node);
+	return false;
+}
+
+/* 64 bits of a hash of the testable nodes that descend from each candidate, into .hash. */
+static void hash_testable(struct fb_search *s, uint64_t seed)
+{
+	for (uint32_t c = 0; c < s->nr_cand; c++)
+		s->weight[c] = is_testable(s, s->cand[c]) ? mix(seed + c) : 0;
+	fb_reach_hash(s->descendants, s->weight, s->hash);
+}
+
 /*
  * .class_of[c]: the first candidate that no testable node tells from c. Two candidates are
  * one class when the same testable nodes descend from both; the sets are compared by a
- * 128-bit hash that is fed 64 testable nodes at a time.
+ * hash of 128 bits, sums of random numbers (J. Carter and M. Wegman, JCSS 18, 1979).
  */
 void fb_make_classes(struct fb_search *s)
 {
+	if (s->classified)
+		return;
+	s->classified = true;
 	for (uint32_t c = 0; c < s->nr_cand; c++) {
 		s->class_of[c] = c;
 		s->key[c] = (struct class_key){0, 0, c};
 	}
 	if (!s->any_skip)
 		return; /* each candidate is told from the others by its own image */
-	for (uint32_t next = 0; next < s->nr_cand;) {
-		uint32_t nr = 0, top = 0;
-
-		memset(s->mask, 0, s->nr_cand * sizeof(*s->mask));
-		for (; next < s->nr_cand && nr < 64; next++) {
-			if (s->node[s->cand[next]].skip)
-				continue;
-			s->mask[next] = (uint64_t)1 << nr++;
-			top = next + 1;
-		}
-		for (uint32_t c = top; c-- > 0;) {
-			uint64_t m = s->mask[c];
-
-			for (uint32_t a = s->par_first[c]; a < s->par_first[c + 1]; a++)
-				s->mask[s->par[a]] |= m;
-			if (!m)
-				continue;
-			s->key[c].h1 = mix(s->key[c].h1 ^ mix(m + next));
-			s->key[c].h2 =
-				mix(s->key[c].h2 + mix(m ^ UINT64_C(0x9e3779b97f4a7c15)) + next);
-		}
-	}
+	hash_testable(s, UINT64_C(0x9e3779b97f4a7c15));
+	for (uint32_t c = 0; c < s->nr_cand; c++)
+		s->key[c].h1 = s->hash[c];
+	hash_testable(s, UINT64_C(0xd1b54a32d192ed03));
+	for (uint32_t c = 0; c < s->nr_cand; c++)
+		s->key[c].h2 = s->hash[c];
 	qsort(s->key, s->nr_cand, sizeof(*s->key), compare_keys);
 	for (uint32_t i = 0; i < s->nr_cand; i++) {
 		const struct class_key *k = &s->key[i], *before = i ? k - 1 : NULL;
@@ -294,27 +319,29 @@ void fb_list_class(struct fb_search *s, uint32_t class)
 			s->found[s->state->nr_nodes++] = s->cand[c];
 }
 
+static int compare_ranks(const void *a, const void *b)
+{
+	const struct rank *x = a, *y = b;
+
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	return (x->cluster > y->cluster) - (x->cluster < y->cluster);
+}
+
 /* The smallest union of clusters that holds the confidence, given one step; into .found. */
 double fb_list_credible(struct fb_search *s)
 {
 	double want = s->params.confidence * (1 - s->state->other), have = 0;
 	uint32_t nr = 0;
 
-	for (uint32_t k = 0; k < s->nr_cluster; k++)
+	for (uint32_t k = 0; k < s->nr_cluster; k++) {
+		s->rank[k] = (struct rank){s->cluster[k].weight, k};
 		s->count[k] = 0;
-	while (have < want) {
-		uint32_t best = FB_NO_NODE;
-
-		for (uint32_t k = 0; k < s->nr_cluster; k++)
-			if (!s->count[k] &&
-			    (best == FB_NO_NODE || s->cluster[k].weight > s->cluster[best].weight ||
-			     (s->cluster[k].weight == s->cluster[best].weight &&
-			      s->cluster[k].first < s->cluster[best].first)))
-				best = k;
-		if (best == FB_NO_NODE)
-			break;
-		s->count[best] = 1;
-		have += s->cluster[best].weight * s->cluster[best].size;
+	}
+	qsort(s->rank, s->nr_cluster, sizeof(*s->rank), compare_ranks);
+	for (uint32_t i = 0; i < s->nr_cluster && have < want; i++) {
+		s->count[s->rank[i].cluster] = 1;
+		have += s->rank[i].weight * s->cluster[s->rank[i].cluster].size;
 	}
 	for (uint32_t c = 0; c < s->nr_cand; c++)
 		if (!s->dead[c] && s->count[s->cluster_of[c]])

@@ -3,7 +3,6 @@
 #include "bisect/search-impl.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "bisect/stats.h"
 
@@ -17,11 +16,8 @@ static bool image_is_between(const struct fb_search *s, const struct image *im)
 /* Sides of all images under the step of cluster @k, into .side. */
 static void set_sides(struct fb_search *s, uint32_t k)
 {
-	for (size_t i = 0; i < s->nr_image; i++) {
-		memset(s->mark, 0, s->nr_cand);
-		fb_mark_ancestors(s, s->image[i].candidate, 1);
-		s->image[i].side = s->mark[s->cluster[k].first] ? SIDE_NEW : SIDE_OLD;
-	}
+	for (size_t i = 0; i < s->nr_image; i++)
+		s->image[i].side = fb_reached(s, s->cluster[k].first, i) ? SIDE_NEW : SIDE_OLD;
 }
 
 /* Likelihood of the assignment in .side; its sums are made anew, so that 0 stays 0. */
@@ -124,9 +120,7 @@ bool fb_ask_misfit(struct fb_search *s, uint32_t best, size_t least)
 	for (size_t i = 0; i < s->nr_image; i++) {
 		const struct image *im = &s->image[i];
 
-		memset(s->mark, 0, s->nr_cand);
-		fb_mark_ancestors(s, im->candidate, 1);
-		if (im->side == (s->mark[s->cluster[best].first] ? SIDE_NEW : SIDE_OLD))
+		if (im->side == (fb_reached(s, s->cluster[best].first, i) ? SIDE_NEW : SIDE_OLD))
 			continue;
 		if (im->sum.nr < fewest && fb_bootable_node(s, im->root) != FB_NO_NODE) {
 			fewest = im->sum.nr;

@@ -35,8 +35,6 @@ double fb_robust_posterior(struct fb_search *s, uint32_t leader, double log_cand
 		const struct image *im = &s->image[i];
 		double others = 0, n = (double)im->sum.nr;
 
-		memset(s->mark, 0, s->nr_cand);
-		fb_mark_ancestors(s, im->candidate, 1);
 		for (size_t j = im->first; j < im->first + im->sum.nr; j++) {
 			double y = s->sorted[j], off = y - im->sum.mean;
 			double log_out = log_odds + s->model.family->log_stray(fit, y);
@@ -56,7 +54,7 @@ double fb_robust_posterior(struct fb_search *s, uint32_t leader, double log_cand
 				struct fb_model_sums new = cl->new;
 				double l;
 
-				if (s->mark[cl->first]) {
+				if (fb_reached(s, cl->first, i)) {
 					fb_model_sums_add(&model, &new, &im->sum, -1);
 					fb_model_sums_add(&model, &new, &less, 1);
 				}

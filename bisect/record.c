@@ -32,6 +32,22 @@ static int grow(void **array, size_t *cap, size_t need, size_t size)
 	return 0;
 }
 
+/* Room for one more measured node, which may be one more image. */
+static int grow_reached(struct fb_search *s)
+{
+	size_t need = s->nr_measured / 64 + 1;
+	uint64_t *reached;
+
+	if (need <= s->cap_reached)
+		return 0;
+	reached = realloc(s->reached, need * s->nr_cand * sizeof(*reached));
+	if (!reached)
+		return -1;
+	s->reached = reached;
+	s->cap_reached = need;
+	return 0;
+}
+
 int fb_search_record(struct fb_search *s, uint32_t node, double value)
 {
 	void *image = s->image, *sorted = s->sorted, *values;
@@ -60,8 +76,12 @@ int fb_search_record(struct fb_search *s, uint32_t node, double value)
 	rc = grow(&values, &cap, n->nr + 1u, sizeof(*n->value));
 	n->value = values;
 	n->cap = (uint32_t)cap;
-	if (rc < 0)
+	if (rc < 0 || (!n->nr && grow_reached(s) < 0))
 		return -1;
+	if (!n->nr) {
+		s->nr_measured++;
+		s->partitioned = false;
+	}
 	n->value[n->nr++] = value;
 	s->nr_boots++;
 	s->state->valid = false;
@@ -72,9 +92,13 @@ int fb_search_skip(struct fb_search *s, uint32_t node)
 {
 	if (node >= s->nr_nodes)
 		return -1;
-	s->node[node].skip = 1;
-	if (s->node[node].role == ROLE_CANDIDATE)
+	if (s->node[node].role == ROLE_CANDIDATE) {
+		if (fb_prepare_classes(s) < 0)
+			return -1;
 		s->any_skip = true;
+	}
+	s->node[node].skip = 1;
+	s->classified = false;
 	s->state->valid = false;
 	return 0;
 }
@@ -132,6 +156,7 @@ int fb_search_same_image(struct fb_search *s, uint32_t a, uint32_t b)
 	next = s->node[a].next;
 	s->node[a].next = s->node[b].next;
 	s->node[b].next = next;
+	s->partitioned = s->classified = false;
 	s->state->valid = false;
 	return 0;
 }

@@ -11,16 +11,13 @@
 #define FB_BISECT_SEARCH_IMPL_H
 
 #include "bisect/model.h"
+#include "bisect/reach.h"
 #include "bisect/search.h"
 
 #define FB_NO_NODE UINT32_MAX
 
 /* Likelihoods this many nats below the best no longer matter (1e-17 of it). */
 #define FB_NEGLIGIBLE 40.0
-
-#define HOPELESS_BOOTS_SIGMA 300.0
-/* Likelihoods this many nats below the best no longer matter (1e-17 of it). */
-#define NEGLIGIBLE 40.0
 
 enum role { ROLE_NONE, ROLE_OLD, ROLE_CANDIDATE };
 
@@ -61,6 +58,11 @@ struct class_key {
 	uint32_t candidate;
 };
 
+struct rank {
+	double weight;
+	uint32_t cluster;
+};
+
 /* What follows from the records; computed when it is asked for. */
 struct state {
 	bool valid;
@@ -91,7 +93,8 @@ struct fb_search {
 	uint32_t *cand, *index; /* candidate -> node, node -> candidate */
 	uint32_t *par_first, *par;
 	unsigned char *dead; /* would separate two nodes of one image */
-	bool has_merges, any_skip;
+	bool any_skip;
+	struct fb_reach *ancestors, *descendants; /* of candidates; the latter with skips only */
 
 	/* Room for evaluate(), allocated by fb_search_new() and fb_search_record(). */
 	struct image *image;
@@ -99,11 +102,16 @@ struct fb_search {
 	size_t nr_image, cap_image, cap_sorted;
 	struct cluster *cluster;
 	uint32_t nr_cluster;
-	uint32_t *cluster_of, *split_to, *count, *order, *class_of, *distance, *near_measured;
-	uint64_t *mask;
-	struct mass *mass;
+	uint32_t *cluster_of, *old_cluster, *count, *class_of, *distance, *near_measured;
+	uint32_t *slot, slot_mask; /* hash table of clusters */
+	uint64_t *reached; /* of candidate c by image i: bit i % 64 of [i / 64 * nr_cand + c] */
+	size_t nr_measured, cap_reached; /* nodes with boots; blocks of 64 images */
+	bool partitioned, classified;	 /* .cluster and .cluster_of, .class_of are up to date */
+	uint64_t *weight, *hash;
+	struct mass *mass, *part; /* .part: of one candidate of each cluster */
 	double *class_mass;
 	struct class_key *key;
+	struct rank *rank;
 	unsigned char *mark;
 	uint32_t *found; /* nodes of the verdict */
 	double offset;
@@ -132,10 +140,14 @@ bool fb_image_is_good_end(const struct fb_search *s, const struct image *im);
 /* graph.c */
 void fb_set_roles(struct fb_search *s);
 int fb_set_candidates(struct fb_search *s);
+/* Makes room for fb_make_classes() with skips. */
+int fb_prepare_classes(struct fb_search *s);
 /* Marks the candidates that @candidate can reach, itself included, with @bit. */
 void fb_mark_ancestors(struct fb_search *s, uint32_t candidate, unsigned char bit);
 uint64_t fb_image_hash(const struct fb_search *s, const struct image *im);
 void fb_make_clusters(struct fb_search *s);
+/* Is the step at candidate @c seen by image @image? Valid after fb_make_clusters(). */
+bool fb_reached(const struct fb_search *s, uint32_t c, size_t image);
 double fb_candidate_weight(const struct fb_search *s, uint32_t c);
 void fb_sum_ancestors(struct fb_search *s, double log_candidate);
 void fb_make_classes(struct fb_search *s);

@@ -45,13 +45,19 @@ void fb_search_free(struct fb_search *s)
 	free(s->sorted);
 	free(s->cluster);
 	free(s->cluster_of);
-	free(s->split_to);
+	free(s->old_cluster);
+	free(s->slot);
+	free(s->reached);
+	free(s->weight);
+	free(s->hash);
+	free(s->part);
+	free(s->rank);
+	fb_reach_free(s->ancestors);
+	fb_reach_free(s->descendants);
 	free(s->count);
-	free(s->order);
 	free(s->class_of);
 	free(s->distance);
 	free(s->near_measured);
-	free(s->mask);
 	free(s->mass);
 	free(s->class_mass);
 	free(s->key);
@@ -82,25 +88,20 @@ static int allocate_room(struct fb_search *s)
 {
 	size_t n = (size_t)s->nr_cand + 1;
 
-	s->dead = calloc(n, 1);
-	s->cluster = calloc(n, sizeof(*s->cluster));
-	s->cluster_of = calloc(n, sizeof(*s->cluster_of));
-	s->split_to = calloc(n, sizeof(*s->split_to));
-	s->count = calloc(n, sizeof(*s->count));
-	s->order = calloc(n, sizeof(*s->order));
-	s->class_of = calloc(n, sizeof(*s->class_of));
-	s->distance = calloc(n, sizeof(*s->distance));
-	s->near_measured = calloc(n, sizeof(*s->near_measured));
-	s->mask = calloc(n, sizeof(*s->mask));
-	s->mass = calloc(n, sizeof(*s->mass));
-	s->class_mass = calloc(n, sizeof(*s->class_mass));
-	s->key = calloc(n, sizeof(*s->key));
-	s->found = calloc(n, sizeof(*s->found));
-	return s->dead && s->cluster && s->cluster_of && s->split_to && s->count && s->order &&
-			       s->class_of && s->distance && s->near_measured && s->mask &&
-			       s->mass && s->class_mass && s->key && s->found
+	s->slot_mask = 1;
+	while (s->slot_mask < 2 * n)
+		s->slot_mask = 2 * s->slot_mask + 1;
+	s->slot = calloc((size_t)s->slot_mask + 1, sizeof(*s->slot));
+#define ROOM(array) ((array = calloc(n, sizeof(*array))) != NULL)
+	return s->slot && ROOM(s->dead) && ROOM(s->cluster) && ROOM(s->cluster_of) &&
+			       ROOM(s->old_cluster) && ROOM(s->count) && ROOM(s->class_of) &&
+			       ROOM(s->distance) && ROOM(s->near_measured) && ROOM(s->weight) &&
+			       ROOM(s->hash) && ROOM(s->mass) && ROOM(s->part) &&
+			       ROOM(s->class_mass) && ROOM(s->key) && ROOM(s->rank) &&
+			       ROOM(s->found)
 		       ? 0
 		       : -1;
+#undef ROOM
 }
 
 struct fb_search *fb_search_new(const struct fb_dag *dag, const uint32_t *good, size_t nr_good,
