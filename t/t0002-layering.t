@@ -109,6 +109,7 @@ fb_expect 'SQLite has one user' 'only_user "sqlite3\.h" src/store/'
 fb_expect 'libcurl has one user' 'only_user "curl/.*" src/net/'
 fb_expect 'libfyaml has one user' 'only_user "libfyaml\.h" src/plan/'
 fb_expect 'libarchive has one user' 'only_user "archive(_entry)?\.h" src/boot/'
+fb_expect 'liblzma has one user' 'only_user "lzma(/.*)?\.h" src/controller/xz'
 fb_expect 'nettle has one door' 'only_user "nettle/.*" src/util/hash'
 fb_expect 'Rmath is for statistics' 'only_user "Rmath\.h" "\(bisect/\|t/\)"'
 

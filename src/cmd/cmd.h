@@ -41,6 +41,7 @@ int fb_cmd_job(int argc, char **argv);
 int fb_cmd_list(int argc, char **argv);
 int fb_cmd_measure(int argc, char **argv);
 int fb_cmd_report(int argc, char **argv);
+int fb_cmd_simulate(int argc, char **argv);
 
 /* --- options ----------------------------------------------------------------------------- */
 
@@ -117,6 +118,9 @@ const volatile sig_atomic_t *fb_catch_signals(void);
 
 /** fb_progress_observer() - Progress to stderr: a live line on a terminal, plain lines elsewhere. */
 struct fb_observer fb_progress_observer(const struct fb_common *common);
+
+/** fb_progress_line() - Show a live line (on a terminal, after fb_progress_observer()). */
+void fb_progress_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /** fb_progress_end() - Take the live line away before something else is printed. */
 void fb_progress_end(void);

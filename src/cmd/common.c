@@ -177,6 +177,22 @@ void fb_progress_end(void)
 	shown = false;
 }
 
+void fb_progress_line(const char *fmt, ...)
+{
+	FB_CLEANUP(fb_freep) char *line = NULL;
+	va_list ap;
+
+	if (!live)
+		return;
+	va_start(ap, fmt);
+	if (vasprintf(&line, fmt, ap) < 0)
+		FB_BUG("no memory for a line");
+	va_end(ap);
+	fprintf(stderr, "\r\033[K%.*s", columns(), line);
+	fflush(stderr);
+	shown = true;
+}
+
 static void tell(void *ctx, const struct fb_progress *p)
 {
 	if (p->text) {

@@ -8,12 +8,22 @@
 #include "src/util/str.h"
 #include "src/util/util.h"
 
-int64_t fb_clock_mono_ns(void)
+static int64_t read_ns(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(clock, &ts);
 	return (int64_t)ts.tv_sec * FB_NS_PER_S + ts.tv_nsec;
+}
+
+int64_t fb_clock_mono_ns(void)
+{
+	return read_ns(CLOCK_MONOTONIC);
+}
+
+int64_t fb_clock_cpu_ns(void)
+{
+	return read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 int64_t fb_clock_wall_s(void)
