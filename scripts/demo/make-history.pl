@@ -556,17 +556,24 @@ die "no such kind of regression: '$kind' (@kinds)\n" unless $kind eq 'none' || $
 
 my $plant = $plant{$kind};
 if ($plant) {
-	# Anywhere but near the ends. Every third seed puts it inside a range that does not build.
+	# Anywhere but near the ends; inside a range that does not build when 3 divides the seed,
+	# else outside of them all.
 	my $n = @commit;
 	my $at = int($n / 6) + chance(int($n * 2 / 3));
-	if (@torn && $seed % 3 == 1) {
-		my $t = $torn[chance(scalar @torn)];
-		my %where;
-		for my $i (0 .. $#commit) {
-			$where{$_} = $i for @{ $commit[$i]{paths} };
+	my %where;
+	for my $i (0 .. $#commit) {
+		$where{$_} = $i for @{ $commit[$i]{paths} };
+	}
+	my @gaps = sort { $a->[0] <=> $b->[0] } grep { $_->[1] > $_->[0] }
+		map { [ map { $where{ $unit{$_}[0] } } @$_ ] } @torn;
+	if (@gaps && $seed % 3 == 0) {
+		my ($early, $late) = @{ $gaps[chance(scalar @gaps)] };
+		$at = $early + 1 + chance($late - $early);
+	} else {
+		# A plant at index i comes just before the commit that has it now.
+		for my $gap (@gaps) {
+			$at = $gap->[1] + 1 if $at > $gap->[0] && $at <= $gap->[1];
 		}
-		my ($early, $late) = map { $where{ $unit{$_}[0] } } @$t;
-		$at = $early + 1 + chance($late - $early) if $late > $early;
 	}
 	splice(@commit, $at, 0, { what => 'planted', paths => [$plant->{path}],
 				  subject => $plant->{subject}, body => $plant->{body} });
