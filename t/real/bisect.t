@@ -61,35 +61,91 @@ fb_expect 'a planted regression in a real history is found by booting kernels' '
 	fi
 '
 
-# The images are there now; boots are made anew in a store of its own.
-fb_expect 'killed again and again, it comes to the same verdict' '
+# The process $1 and all that descend from it.
+family()
+{
+	echo "$1"
+	for child in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
+		family "$child"
+	done
+}
+
+# How many boots the store of $XDG_DATA_HOME holds, and how many of them twice.
+boots()
+{
+	sqlite3 "file:$XDG_DATA_HOME/firstbad/store.db?mode=ro" \
+		"SELECT count(*), count(*) - count(DISTINCT signature || ' ' || seed) FROM boot" \
+		2>/dev/null || echo '0|0'
+}
+
+# The images are there now; boots are made anew in stores of their own. firstbad and all its
+# descendants die in the same moment, each time after another delay; a bisection that came to
+# its end before that many kills is compared and begun again.
+fb_expect 'killed with its children at 20 random moments, it comes to the same verdict' '
 	read -r good bad <ends
 	grep "^first bad commit" answer >want
-	XDG_DATA_HOME=$HOME/data2
-	args="--plan $plan $bad $good"
-	for s in 2 4 7 5 9; do
-		setsid firstbad -C "$repo" bisect auto -q $args >out 2>&1 &
-		pid=$!
-		sleep $s
-		kill -9 $pid 2>/dev/null || :
-		wait $pid || :
-		if firstbad -C "$repo" bisect status >/dev/null 2>&1; then args=; fi
+	XDG_DATA_HOME=$HOME/data0
+	bisect --plan "$plan" "$bad" "$good" | grep "^first bad commit" | fb_cmp want -
+	want_boots=$(boots)
+	kills=0 round=0 alive=0 mark=$(basename "$FB_SCRATCH")
+	echo 20261130 >random
+	while [ $kills -lt "${FB_KILLS:-20}" ]; do
+		round=$((round + 1))
+		XDG_DATA_HOME=$HOME/data$round
+		args="--plan $plan $bad $good"
+		while :; do
+			FB_TEST_MARK=$mark firstbad -C "$repo" bisect auto -q $args >got 2>err &
+			pid=$!
+			ms=$(awk "{ srand(\$1); print 300 + int(5700 * rand()) }" random)
+			awk "{ print (\$1 * 1103515245 + 12345) % 2147483648 }" random >random2
+			mv random2 random
+			sleep "$((ms / 1000)).$(printf %03d $((ms % 1000)))"
+			killed=$(family $pid)
+			if [ "$kills" -ge "${FB_KILLS:-20}" ]; then
+				rc=0
+				wait $pid || rc=$?
+				break
+			fi
+			had=$(boots)
+			kill -9 $killed 2>/dev/null && kills=$((kills + 1)) || :
+			rc=0
+			wait $pid || rc=$?
+			[ $rc -eq 137 ] || break
+			# The kernel takes them away in its own time; nothing may live on.
+			sleep 1
+			if grep -la "FB_TEST_MARK=$mark" /proc/[0-9]*/environ 2>/dev/null >left; then
+				cat $(sed "s/environ/cmdline/" left) | tr "\0" " "
+				alive=$((alive + 1))
+			fi
+			has=$(boots)
+			echo "# killed after $ms ms: $(echo $killed | wc -w) processes, ${had%|*} boots recorded" >>kills
+			[ "${has%|*}" -ge "${had%|*}" ]
+			if firstbad -C "$repo" bisect status >/dev/null 2>&1; then args=; fi
+		done
+		grep "^first bad commit" got | fb_cmp want -
+		has=$(boots)
+		echo "# round $round: ${has%|*} boots, ${want_boots%|*} without a kill" >>kills
+		[ "$has" = "$want_boots" ] && [ "${has#*|}" = 0 ]
 	done
-	bisect $args >again
-	grep "^first bad commit" again >got
-	fb_cmp want got
+	[ $alive -eq 0 ]
 '
+cat kills
 
 fb_expect 'no process is left, and the repository has its refs only' '
 	! pgrep -f "qemu-system-x86_64.*$FB_SCRATCH" &&
 	test -z "$(git -C "$repo" for-each-ref --format="%(refname)" | grep -v "^refs/\(demo\|heads/demo\)/" || :)"
 '
 
-# For the tests that follow: the kernel with its symbols, as the last build left it.
+# For the tests that follow: the ends, and the kernel with its symbols and its config, as the
+# last build left them.
 mkdir -p "$XDG_CACHE_HOME/firstbad-real"
+read -r good bad <ends
+echo "$good" >"$XDG_CACHE_HOME/firstbad-real/good"
+echo "$bad" >"$XDG_CACHE_HOME/firstbad-real/bad"
 for vmlinux in "$XDG_CACHE_HOME"/firstbad/worktrees/*/obj/vmlinux; do
 	[ -r "$vmlinux" ] && grep -q '^CONFIG_VIRTIO_BLK=y' "$(dirname "$vmlinux")/.config" &&
-		cp "$vmlinux" "$XDG_CACHE_HOME/firstbad-real/vmlinux"
+		cp "$vmlinux" "$XDG_CACHE_HOME/firstbad-real/vmlinux" &&
+		cp "$(dirname "$vmlinux")/.config" "$XDG_CACHE_HOME/firstbad-real/config"
 done
 
 fb_done
