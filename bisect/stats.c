@@ -31,22 +31,22 @@ double fb_stats_logsum(double a, double b)
 	return hi + log1p(exp(lo - hi));
 }
 
-double fb_stats_welch(const double *a, size_t na, const double *b, size_t nb, double *ret_t,
-		      double *ret_df)
+void fb_stats_welch(const double *a, size_t na, const double *b, size_t nb, double level,
+		    double *ret_shift, double *ret_lo, double *ret_hi)
 {
 	double ssa, ssb;
 	double ma = fb_stats_mean(a, na, &ssa), mb = fb_stats_mean(b, nb, &ssb);
 	double va = ssa / (double)(na - 1) / (double)na, vb = ssb / (double)(nb - 1) / (double)nb;
-	double v = va + vb;
+	double v = va + vb, half = 0;
 
-	if (!(v > 0)) {
-		*ret_df = (double)(na + nb - 2);
-		*ret_t = mb > ma ? INFINITY : mb < ma ? -INFINITY : 0;
-		return mb == ma ? 1 : 0;
+	if (v > 0) {
+		double df = v * v / (va * va / (double)(na - 1) + vb * vb / (double)(nb - 1));
+
+		half = qt((1 - level) / 2, df, 0, 0) * sqrt(v);
 	}
-	*ret_t = (mb - ma) / sqrt(v);
-	*ret_df = v * v / (va * va / (double)(na - 1) + vb * vb / (double)(nb - 1));
-	return 2 * pt(-fabs(*ret_t), *ret_df, 1, 0);
+	*ret_shift = mb - ma;
+	*ret_lo = mb - ma - half;
+	*ret_hi = mb - ma + half;
 }
 
 static int compare_doubles(const void *a, const void *b)

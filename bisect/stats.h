@@ -17,18 +17,15 @@ double fb_stats_mean(const double *x, size_t nr, double *ret_ss);
 double fb_stats_logsum(double a, double b);
 
 /**
- * fb_stats_welch() - Welch's two-sample t test.
+ * fb_stats_welch() - Difference of the means (@b less @a) with Welch's interval.
  * @a, @b: at least two values each.
- * @ret_t: the statistic, positive when @b is larger; @ret_df: degrees of freedom.
+ * @level: of the interval, e.g. 0.95; its ends meet when neither side has any spread.
  *
- * Without any spread t is 0 for equal means, else +-INFINITY.
- *
- * Return: the two-sided p value.
  * Source: B. L. Welch, "The generalization of 'Student's' problem when several different
  * population variances are involved", Biometrika 34 (1947), as R's t.test() has it.
  */
-double fb_stats_welch(const double *a, size_t na, const double *b, size_t nb, double *ret_t,
-		      double *ret_df);
+void fb_stats_welch(const double *a, size_t na, const double *b, size_t nb, double level,
+		    double *ret_shift, double *ret_lo, double *ret_hi);
 
 /**
  * fb_stats_hodges_lehmann() - Shift of @b against @a: median of all differences.
