@@ -22,10 +22,17 @@ KERNELRELEASE = unset
 S := $(CURDIR)
 all: vmlinux
 tinyconfig defconfig:
+	echo $@ >>$(O)/configured
 	printf 'CONFIG_$@=y\nCONFIG_BASE=y\n' >$(O)/.config
 olddefconfig:
-	awk -f $(S)/scripts/conf.awk $(S)/Kconfig $(O)/.config >$(O)/.config.new
+	echo $@ >>$(O)/configured
+	awk -v dir=$(S) -f $(S)/scripts/conf.awk $(S)/Kconfig $(O)/.config >$(O)/.config.new
 	mv $(O)/.config.new $(O)/.config
+# As kconfig does: the names of all that it read.
+$(O)/include/config/auto.conf.cmd:
+	mkdir -p $(O)/include/config
+	{ printf 'deps_config := \\\n'; sed -n 's/^source \(.*\)/\t\1 \\/p' $(S)/Kconfig; \
+		printf '\tKconfig \\\n\n'; } >$@
 FLAGS = $(KCFLAGS) $(CFLAGS) -I$(S) -DRELEASE='"$(KERNELRELEASE).$(SUBLEVEL)$(EXTRAVERSION)"' \
 	-DSTAMP='"$(KBUILD_BUILD_TIMESTAMP) $(KBUILD_BUILD_USER)"'
 $(O)/main.o: kernel/main.c kernel/main.h
@@ -33,8 +40,8 @@ $(O)/main.o: kernel/main.c kernel/main.h
 	echo compile >>$(O)/compiled
 	cd $(O) && $(CC) $(FLAGS) -O2 -fno-asynchronous-unwind-tables -ffreestanding \
 		-c $(S)/kernel/main.c -o main.o
-$(O)/vmlinux: $(O)/main.o
-	$(CC) -nostdlib -static -Wl,--build-id -Wl,-e,start -o $@ $<
+$(O)/vmlinux: $(O)/include/config/auto.conf.cmd $(O)/main.o
+	$(CC) -nostdlib -static -Wl,--build-id -Wl,-e,start -o $@ $(O)/main.o
 vmlinux: $(O)/vmlinux
 modules: vmlinux
 	$(CC) $(FLAGS) -O2 -c $(S)/kernel/mod.c -o $(O)/mod.ko
@@ -47,8 +54,24 @@ bzImage: vmlinux
 .PHONY: all vmlinux modules bzImage
 EOF
 	# Known symbols keep the value that was set last; CONFIG_NEVER cannot be switched on.
+	# "CONFIG_X $(shell,cat $(srctree)/FILE)" has a default.
 	cat >"$1/scripts/conf.awk" <<'EOF' &&
-NR == FNR { known[$1] = 1; next }
+function know(line,	word, file) {
+	split(line, word, " ")
+	known[word[1]] = 1
+	if (!index(line, "(srctree)/"))
+		return
+	file = substr(line, index(line, "(srctree)/") + 10)
+	sub(/\).*/, "", file)
+	if ((getline value[word[1]] <(dir "/" file)) < 0)
+		exit 1
+}
+NR == FNR && $1 == "source" {
+	while ((getline line <(dir "/" $2)) > 0)
+		know(line)
+	next
+}
+NR == FNR { know($0); next }
 /^# CONFIG_[A-Z_0-9]* is not set$/ { value[$2] = "" }
 /^CONFIG_/ { i = index($0, "="); value[substr($0, 1, i - 1)] = substr($0, i + 1) }
 END {
@@ -228,6 +251,66 @@ fb_expect 'defconfig and a file are bases too, and fragments win over them' '
 	fb_grep "^CONFIG_SIZE=12" "$(get k config)" &&
 	fb_grep "^CONFIG_BASE=y" "$(get k config)"
 '
+
+# The config of the last step.
+cp -r src src.before
+# config_made ID, config_kept ID: build tree ID; was the config made anew?
+config_made()
+{
+	: >obj/configured
+	spec r tree_id="\"r-$1\"" && build r && test -s obj/configured
+}
+config_kept()
+{
+	: >obj/configured
+	spec r tree_id="\"r-$1\"" && build r && test ! -s obj/configured
+}
+fb_expect 'the config is kept while the commits differ in other files' '
+	spec r tree_id="\"r-1\"" && build r && cp "$(get r config)" want && was=$(get r signature) &&
+	sed -i "s/WORK 4/WORK 7/" src/kernel/main.h && config_kept 2 && cmp want "$(get r config)" &&
+	test "$(get r signature)" != "$was"
+'
+fb_expect 'it is made anew when a Kconfig file changes, whatever its time stamp says' '
+	cp -p src/Kconfig stamp && echo CONFIG_ADDED >>src/Kconfig && touch -r stamp src/Kconfig &&
+	config_made 3 && config_kept 4 && echo CONFIG_ADDED=y >>tiny.config && config_made 5 &&
+	fb_grep "^CONFIG_ADDED=y" "$(get r config)"
+'
+fb_expect 'it is made anew when a file changes that Kconfig sources under another name' '
+	echo "source kernel/Menu.in" >>src/Kconfig && echo CONFIG_MENU >src/kernel/Menu.in &&
+	config_made 6 && config_kept 7 && echo CONFIG_OTHER >>src/kernel/Menu.in && config_made 8
+'
+fb_expect 'it is made anew when a script or a makefile changes' '
+	echo "# more" >>src/scripts/conf.awk && config_made 9 && config_kept 10 &&
+	echo "# more" >>src/Makefile && config_made 11 && config_kept 12 &&
+	mkdir -p src/arch/x86/configs && echo >src/arch/x86/configs/tiny.config && config_made 13
+'
+fb_expect 'it is made anew when a file changes that a command in Kconfig reads' '
+	echo "CONFIG_LEVEL \$(shell,cat \$(srctree)/kernel/level)" >>src/Kconfig &&
+	echo 3 >src/kernel/level && config_made 14 && config_kept 15 &&
+	echo 4 >src/kernel/level && config_made 16 && fb_grep "^CONFIG_LEVEL=4" "$(get r config)"
+'
+fb_expect 'it is made anew when somebody changed or removed it' '
+	config_kept 17 && echo "CONFIG_FS=n" >>obj/.config && config_made 18 &&
+	fb_grep "^CONFIG_FS=y" "$(get r config)" && rm obj/.config && config_made 19
+'
+fb_expect 'it is made anew when a fixup changes Kconfig, and again without it' '
+	{ cat src/Kconfig; echo CONFIG_FIXED; } >fixed &&
+	{ diff -u --label a/Kconfig --label b/Kconfig src/Kconfig fixed >kconfig.patch || :; } &&
+	: >obj/configured && spec r tree_id="\"r-20\"" fixups="[\"$PWD/kconfig.patch\"]" && build r &&
+	test -s obj/configured && config_made 21
+'
+fb_expect 'it is always made anew where nobody can tell what a command reads' '
+	config_kept 22 && echo "CONFIG_GIT \$(shell,git -C \$(srctree) describe)" >>src/Kconfig &&
+	config_made 23 && config_made 24
+'
+fb_expect 'a commit that does not build does not keep a config that nobody has read' '
+	cp src.before/Kconfig src/ && echo CONFIG_ADDED >>src/Kconfig && config_made 25 &&
+	echo "int broken(void) { return nothing_like_that; }" >>src/kernel/main.c &&
+	echo CONFIG_LATE >>src/Kconfig && spec r tree_id="\"r-26\"" && build r 1 &&
+	cp src.before/kernel/main.c src/kernel/ && config_made 27
+'
+rm -rf src && mv src.before src
+printf '# what: test\nCONFIG_FS=y\nCONFIG_PVH=y\nCONFIG_SIZE=12\n# CONFIG_MODULES is not set\n' >tiny.config
 
 # Failures of the commit.
 fb_expect 'a commit that does not build is a kept outcome with the first error line' '

@@ -19,6 +19,7 @@
 #include "src/build/config.h"
 #include "src/build/fixup.h"
 #include "src/build/log.h"
+#include "src/build/settled.h"
 #include "src/build/signature.h"
 #include "src/util/clock.h"
 #include "src/util/file.h"
@@ -672,10 +673,38 @@ static const char *base_target(const struct build *b)
 	return b->spec->config_base;
 }
 
-static int make_config(struct build *b, struct fb_error *err)
+/* All that decides about the .config and does not lie in the source tree. */
+static void hash_ask(const struct build *b, const struct fb_str *base, char ret[FB_HASH_HEX_SIZE])
+{
+	FB_CLEANUP(fb_str_release) struct fb_str requests = FB_STR_INIT;
+	struct fb_hash h;
+
+	fb_config_add_text(&b->config, &requests);
+	fb_hash_init(&h);
+	fb_hash_add_str(&h, RULES);
+	fb_hash_add_str(&h, b->toolchain_id);
+	fb_hash_add_str(&h, getenv("PATH"));
+	for (size_t i = 0; b->env[i]; i++)
+		fb_hash_add_str(&h, strchr(b->env[i], '=') ? b->env[i] : "");
+	for (size_t i = 0; b->make[i]; i++)
+		if (!fb_str_has_prefix(b->make[i], "-j"))
+			fb_hash_add_str(&h, b->make[i]);
+	fb_hash_add_str(&h, b->spec->config_base);
+	fb_hash_add(&h, fb_str_cstr(base), base->len);
+	fb_hash_add_str(&h, overrides);
+	fb_hash_add_str(&h, fb_str_cstr(&requests));
+	fb_hash_hex(&h, ret);
+}
+
+/*
+ * Make .config anew. Always from the same seed: what an earlier commit's Kconfig made of it does
+ * not count. @base: the file that was given, empty for a named base.
+ */
+static int settle(struct build *b, const struct fb_str *base, struct fb_error *err)
 {
 	FB_CLEANUP(fb_freep) char *path = fb_xasprintf("%s/.config", b->objdir);
 	FB_CLEANUP(fb_freep) char *last = fb_xasprintf("%s/.firstbad-config", b->objdir);
+	FB_CLEANUP(fb_freep) char *list = fb_xasprintf("%s/" FB_SETTLED_LIST, b->objdir);
 	FB_CLEANUP(fb_str_release) struct fb_str text = FB_STR_INIT;
 	FB_CLEANUP(fb_str_release) struct fb_str before = FB_STR_INIT;
 	const char *settle[] = { is_older(b->version, 3, 7) ? "oldconfig" : "olddefconfig", NULL };
@@ -684,9 +713,9 @@ static int make_config(struct build *b, struct fb_error *err)
 	bool had = stat(path, &st) == 0 && access(last, F_OK) == 0;
 	int rc;
 
-	if (had && fb_file_read(last, CONFIG_MAX_B, &before, err) < 0)
+	if (fb_settled_forget(b->objdir, err) < 0 ||
+	    (had && fb_file_read(last, CONFIG_MAX_B, &before, err) < 0))
 		return -1;
-	/* Always from the same seed: what an earlier commit's Kconfig made of it does not count. */
 	if (is_named_base(b->spec->config_base)) {
 		if (unlink(path) < 0 && errno != ENOENT)
 			return fb_error_set_sys(err, errno, "remove '%s'", path);
@@ -695,8 +724,8 @@ static int make_config(struct build *b, struct fb_error *err)
 			return rc;
 		if (fb_file_read(path, CONFIG_MAX_B, &text, err) < 0)
 			return -1;
-	} else if (fb_file_read(b->spec->config_base, CONFIG_MAX_B, &text, err) < 0) {
-		return -1;
+	} else {
+		fb_str_addn(&text, fb_str_cstr(base), base->len);
 	}
 	fb_str_add(&text, "\n");
 	fb_str_add(&text, overrides);
@@ -706,6 +735,9 @@ static int make_config(struct build *b, struct fb_error *err)
 	rc = run_make(b, settle, err);
 	if (rc)
 		return rc;
+	/* The next make writes it again, so that it is of this tree whatever time stamps say. */
+	if (unlink(list) < 0 && errno != ENOENT)
+		return fb_error_set_sys(err, errno, "remove '%s'", list);
 	if (fb_file_read(path, CONFIG_MAX_B, &b->dot_config, err) < 0)
 		return -1;
 	if (!fb_config_check(&b->config, fb_str_cstr(&b->dot_config), b->dot_config.len, &b->cause))
@@ -720,6 +752,24 @@ static int make_config(struct build *b, struct fb_error *err)
 		return 0;
 	}
 	return fb_file_write(last, fb_str_cstr(&b->dot_config), b->dot_config.len, err);
+}
+
+/* @ret_ask: what fb_settled_save() is to be told once make has read the config; "" for nothing. */
+static int make_config(struct build *b, char ret_ask[FB_HASH_HEX_SIZE], struct fb_error *err)
+{
+	FB_CLEANUP(fb_str_release) struct fb_str base = FB_STR_INIT;
+	char ask[FB_HASH_HEX_SIZE];
+	int rc;
+
+	if (!is_named_base(b->spec->config_base) &&
+	    fb_file_read(b->spec->config_base, CONFIG_MAX_B, &base, err) < 0)
+		return -1;
+	hash_ask(b, &base, ask);
+	rc = fb_settled_load(b->src, b->objdir, ask, &b->dot_config, err);
+	if (rc < 0)
+		return -1;
+	snprintf(ret_ask, FB_HASH_HEX_SIZE, "%s", rc ? "" : ask);
+	return rc ? 0 : settle(b, &base, err);
 }
 
 /* --- from objects to an image --- */
@@ -845,14 +895,19 @@ static int collect(struct build *b, struct fb_build_result *ret, struct fb_error
 static int compile(struct build *b, struct fb_build_result *ret, struct fb_error *err)
 {
 	const char *targets[] = { "vmlinux", NULL, NULL };
-	int rc = make_config(b, err);
+	char ask[FB_HASH_HEX_SIZE];
+	int rc = make_config(b, ask, err);
 
 	if (rc)
 		return rc;
 	if (fb_config_has_modules(fb_str_cstr(&b->dot_config), b->dot_config.len))
 		targets[1] = "modules";
 	rc = run_make(b, targets, err);
-	return rc ? rc : collect(b, ret, err);
+	if (rc)
+		return rc;
+	if (*ask && fb_settled_save(b->src, b->objdir, ask, &b->dot_config, err) < 0)
+		return -1;
+	return collect(b, ret, err);
 }
 
 static int build_patched(struct build *b, struct fb_build_result *ret, struct fb_error *err)
