@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Do two versions of a C file differ only in comments and blanks? */
+/* Do two versions of a source differ only in what no machine runs? */
 #include "src/build/code.h"
+
+#include <string.h>
+
+#include "src/util/str.h"
+#include "src/util/util.h"
 
 #define END (-1)
 
@@ -123,4 +128,49 @@ bool fb_code_same(const char *a, size_t a_len, const char *b, size_t b_len)
 			return false;
 	} while (c != END);
 	return true;
+}
+
+/* Nothing of these gets into an image. Documentation/Kconfig is read with the others. */
+static bool is_outside(const char *path)
+{
+	static const char *const dirs[] = { "Documentation/", "LICENSES/", "tools/testing/" };
+	static const char *const files[] = { "MAINTAINERS", "CREDITS", "COPYING", "README",
+					     ".mailmap" };
+	const char *slash = strrchr(path, '/');
+
+	if (!strcmp(slash ? slash + 1 : path, ".gitignore"))
+		return true;
+	for (size_t i = 0; i < FB_ARRAY_SIZE(files); i++)
+		if (!strcmp(path, files[i]))
+			return true;
+	for (size_t i = 0; i < FB_ARRAY_SIZE(dirs); i++)
+		if (fb_str_has_prefix(path, dirs[i]))
+			return strcmp(path, "Documentation/Kconfig") != 0;
+	return false;
+}
+
+/*
+ * Their comments are data: arch/x86/kernel/cpu/mkcapflags.sh takes the names of flags from the
+ * first two, lib/build_OID_registry the numbers from the third.
+ */
+static bool has_telling_comments(const char *path)
+{
+	static const char *const names[] = { "cpufeatures.h", "vmxfeatures.h", "oid_registry.h" };
+	const char *slash = strrchr(path, '/');
+
+	for (size_t i = 0; i < FB_ARRAY_SIZE(names); i++)
+		if (!strcmp(slash ? slash + 1 : path, names[i]))
+			return true;
+	return false;
+}
+
+bool fb_code_same_file(const char *path, const char *a, size_t a_len, const char *b, size_t b_len)
+{
+	if (is_outside(path))
+		return true;
+	if (!a || !b || has_telling_comments(path))
+		return false;
+	return (fb_str_has_suffix(path, ".c") || fb_str_has_suffix(path, ".h") ||
+		fb_str_has_suffix(path, ".S")) &&
+	       fb_code_same(a, a_len, b, b_len);
 }

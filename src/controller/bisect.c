@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/controller/same-code.h"
 #include "src/controller/survey.h"
 #include "src/util/clock.h"
 #include "src/util/json.h"
@@ -510,27 +511,61 @@ static const struct fb_cell *cells_now(const struct fb_bisect *b, size_t *ret_nr
 	return only >= 0 ? &b->plan->cells[only] : b->plan->cells;
 }
 
-/* The kernel of a node; records what became known. ret->signature stays NULL for a skip. */
-static int kernel_of(struct fb_bisect *b, struct fb_lab *lab, uint32_t node,
-		     struct fb_lab_kernel *ret, struct fb_error *err)
+/* What became known of a node whose kernel was asked for. */
+static int take_kernel(struct fb_bisect *b, uint32_t node, const struct fb_lab_kernel *kernel,
+		       struct fb_error *err)
 {
 	const char *hex = b->range->oid[node].hex;
 	struct fb_bisect_node *n = &b->node[node];
 
-	if (fb_lab_kernel(lab, &b->range->oid[node], ret, err) < 0)
-		return -1;
-	if (!ret->signature) {
-		fb_lab_tell(lab, "%.12s skipped, does not build: %s", hex, ret->cause);
-		return happen(b, "skip", json_pack("{s:s, s:s}", "commit", hex, "cause", ret->cause),
-			      err);
-	}
-	if (n->signature && strcmp(n->signature, ret->signature))
+	if (!kernel->signature)
+		return n->cause ? 0 :
+				  happen(b, "skip",
+					 json_pack("{s:s, s:s}", "commit", hex, "cause",
+						   kernel->cause),
+					 err);
+	if (n->signature && strcmp(n->signature, kernel->signature))
 		return fb_error_set(err, FB_ERROR_USAGE,
 				    "%.12s builds another kernel than when the session began: "
 				    "start a new session", hex);
 	if (!n->signature)
 		return happen(b, "kernel",
-			      json_pack("{s:s, s:s}", "commit", hex, "signature", ret->signature), err);
+			      json_pack("{s:s, s:s}", "commit", hex, "signature",
+					kernel->signature),
+			      err);
+	return 0;
+}
+
+/*
+ * The kernel of a node; records what became known. ret->signature stays NULL for a skip.
+ *
+ * A commit that changes no code has its parent's kernel: that one is built, and the search
+ * learns that they are one, so that noise between them names nobody. Not so on the command
+ * machine, where trees are no kernels.
+ */
+static int kernel_of(struct fb_bisect *b, struct fb_lab *lab, uint32_t node,
+		     struct fb_lab_kernel *ret, struct fb_error *err)
+{
+	const struct fb_oid *oid = b->range->oid;
+	FB_CLEANUP(fb_freep) uint32_t *line = fb_xcalloc(b->range->nr, sizeof(*line));
+	size_t nr = 1;
+	int rc = lab->machine != FB_MACHINE_COMMAND;
+
+	line[0] = node;
+	while (rc == 1) {
+		rc = fb_same_code_parent(b->history, b->range, line[nr - 1], &line[nr], err);
+		nr += rc == 1;
+	}
+	if (rc < 0 || fb_lab_kernel(lab, &oid[line[nr - 1]], ret, err) < 0)
+		return -1;
+	if (!ret->signature)
+		fb_lab_tell(lab, "%.12s skipped, does not build: %s", oid[node].hex, ret->cause);
+	else if (nr > 1 && !b->node[node].signature)
+		fb_lab_tell(lab, "%.12s has the code of %.12s: one kernel", oid[node].hex,
+			    oid[line[nr - 1]].hex);
+	while (nr)
+		if (take_kernel(b, line[--nr], ret, err) < 0)
+			return -1;
 	return 0;
 }
 

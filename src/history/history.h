@@ -65,6 +65,26 @@ int fb_history_commit(struct fb_history *history, const struct fb_oid *oid, stru
 		      struct fb_error *err);
 void fb_commit_release(struct fb_commit *commit);
 
+/* A file that differs between two trees. */
+struct fb_file_change {
+	const char *path;
+	const char *old, *new; /* contents, not NUL-terminated; NULL unless both have it with one mode */
+	size_t old_len, new_len;
+};
+
+/* 0 to go on; anything else ends the comparison. */
+typedef int fb_change_fn(void *ctx, const struct fb_file_change *change);
+
+/**
+ * fb_history_changes() - Show each file that differs between two commits, in the order of paths.
+ *
+ * Renames are a file less and one more. Contents that a partial clone has not got are NULL.
+ *
+ * Return: 0, the value that @fn ended it with, or -1 on error.
+ */
+int fb_history_changes(struct fb_history *history, const struct fb_oid *old,
+		       const struct fb_oid *new, fb_change_fn *fn, void *ctx, struct fb_error *err);
+
 /*
  * A range as indices, oldest first: every parent has a smaller index than its child, ties
  * broken by commit date, then id. Nodes: the candidates (reachable from bad, not from any
