@@ -276,9 +276,19 @@ static int build_job(struct fb_lab *lab, const struct fb_oid *oid, const struct 
 	return 0;
 }
 
+static bool is_same(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+/*
+ * Into the store, unless it is known there. One key that gives two kernels means that the build
+ * depends on something that the key leaves out: whoever compares over sessions must know.
+ */
 static int keep_build(struct fb_lab *lab, const struct fb_commit *commit, const char *key,
 		      const struct fb_build_result *result, struct fb_error *err)
 {
+	FB_CLEANUP(fb_store_build_release) struct fb_store_build known = { 0 };
 	json_auto_t *v = fb_build_result_to_json(result);
 	struct fb_oid oid = commit->oid, tree = commit->tree;
 	struct fb_store_build build = {
@@ -289,7 +299,15 @@ static int keep_build(struct fb_lab *lab, const struct fb_commit *commit, const 
 		.cause = result->outcome == FB_BUILD_OK ? NULL : result->cause,
 		.result = v,
 	};
+	int found = fb_store_build_get(lab->store, oid.hex, key, &known, err);
 
+	if (found < 0)
+		return -1;
+	if (found && is_same(known.signature, build.signature) && is_same(known.cause, build.cause))
+		return 0;
+	if (found && known.signature && build.signature)
+		fb_lab_tell(lab, "%.12s builds another kernel than it did before: its build is not "
+			    "reproducible here", oid.hex);
 	return fb_store_build_add(lab->store, &build, err);
 }
 
