@@ -251,6 +251,24 @@ static void build_spec(const struct fb_lab *lab, const struct fb_commit *commit,
 	};
 }
 
+/* What went wrong is of no interest when it went wrong because a part of the cache is gone. */
+static int blame_cache(const struct fb_lab *lab, const char *part, struct fb_error *err)
+{
+	if (!part || access(part, F_OK) == 0)
+		return -1;
+	fb_error_clear(err);
+	return fb_error_set(err, FB_ERROR_INFRA,
+			    "cache '%s' was removed while it was in use: start again; what was "
+			    "measured is kept", lab->cache);
+}
+
+static int checkout(struct fb_lab *lab, const struct fb_oid *oid, struct fb_error *err)
+{
+	if (fb_worktree_checkout(lab->wt, oid, err) < 0)
+		return blame_cache(lab, fb_worktree_path(lab->wt), err);
+	return 0;
+}
+
 static int build_job(struct fb_lab *lab, const struct fb_oid *oid, const struct fb_build_spec *spec,
 		     struct fb_build_result *ret, struct fb_error *err)
 {
@@ -260,7 +278,7 @@ static int build_job(struct fb_lab *lab, const struct fb_oid *oid, const struct 
 
 	lab->state.doing = "checkout";
 	fb_lab_tell(lab, NULL);
-	if (fb_worktree_checkout(lab->wt, oid, err) < 0)
+	if (checkout(lab, oid, err) < 0)
 		return -1;
 	lab->state.doing = "build";
 	fb_lab_tell(lab, "building %.12s", oid->hex);
@@ -544,8 +562,7 @@ static int submit_boot(struct fb_lab *lab, const struct fb_cell *cells, size_t n
 	if (!a->dir)
 		a->dir = fb_xasprintf("%s/boot-%.12s-%zu-%llu", lab->jobs_dir, kernel->commit.hex,
 				      nr_cells, (unsigned long long)request->seed);
-	if (lab->machine == FB_MACHINE_COMMAND &&
-	    fb_worktree_checkout(lab->wt, &kernel->commit, err) < 0)
+	if (lab->machine == FB_MACHINE_COMMAND && checkout(lab, &kernel->commit, err) < 0)
 		return -1;
 	a->started_s = fb_clock_wall_s();
 	a->tries++;
@@ -595,7 +612,7 @@ static int collect_boot(struct fb_lab *lab, const struct fb_cell *cells, size_t 
 	}
 	if (why.code != FB_ERROR_NONE && why.code != FB_ERROR_INFRA) {
 		*err = why;
-		return -1;
+		return blame_cache(lab, request->kernel->boot_path, err);
 	}
 	if (a->tries >= INFRA_TRIES)
 		return fb_error_set(err, FB_ERROR_INFRA, "boot of %.12s went wrong %u times: %s",
