@@ -182,7 +182,8 @@ void fb_config_add_text(const struct fb_config *config, struct fb_str *out)
 	}
 }
 
-char *fb_config_value(const char *buf, size_t len, const char *name)
+/* Owned; NULL when off or unknown. */
+static char *value_of(const char *buf, size_t len, const char *name)
 {
 	const char *p = buf;
 	size_t n = strlen(name);
@@ -196,7 +197,7 @@ char *fb_config_value(const char *buf, size_t len, const char *name)
 
 bool fb_config_is(const char *buf, size_t len, const char *name, const char *value)
 {
-	FB_CLEANUP(fb_freep) char *v = fb_config_value(buf, len, name);
+	FB_CLEANUP(fb_freep) char *v = value_of(buf, len, name);
 
 	return v && !strcmp(v, value);
 }
@@ -221,7 +222,7 @@ bool fb_config_check(const struct fb_config *config, const char *buf, size_t len
 
 	for (size_t i = 0; i < config->nr; i++) {
 		const struct fb_config_request *r = &config->request[i];
-		FB_CLEANUP(fb_freep) char *got = fb_config_value(buf, len, r->name);
+		FB_CLEANUP(fb_freep) char *got = value_of(buf, len, r->name);
 
 		if (r->optional || (r->value ? got && !strcmp(got, r->value) : !got))
 			continue;

@@ -42,9 +42,6 @@ void fb_config_add_text(const struct fb_config *config, struct fb_str *out);
  */
 bool fb_config_check(const struct fb_config *config, const char *buf, size_t len, char **ret_why);
 
-/** fb_config_value() - Value of a symbol in a .config, owned; NULL when off or unknown. */
-char *fb_config_value(const char *buf, size_t len, const char *name);
-
 /** fb_config_is() - Is @name=@value in it? */
 bool fb_config_is(const char *buf, size_t len, const char *name, const char *value);
 
