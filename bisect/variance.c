@@ -128,7 +128,7 @@ int fb_variance_split(const struct fb_variance_run *runs, size_t nr, bool log_sc
 		      struct fb_variance *ret)
 {
 	static const struct square none = {0, 1};
-	struct fb_variance v = {.nr_runs = nr};
+	struct fb_variance v = {.boot_ms = NAN, .nr_runs = nr};
 	struct square build = none, boot = none, run = none;
 	struct sums s;
 	size_t df[FB_VARIANCE_LEVELS];
@@ -161,7 +161,7 @@ int fb_variance_split(const struct fb_variance_run *runs, size_t nr, bool log_sc
 
 		boot = (struct square){s.ss_boot / (double)s.df_boot, (double)s.df_boot};
 		difference(boot, part, level, &v.part[FB_VARIANCE_BOOT]);
-		var = boot.ms;
+		v.boot_ms = var = boot.ms;
 		top = boot.df;
 	}
 	if (df[FB_VARIANCE_BUILD]) {

@@ -47,9 +47,100 @@ static char **metrics_of(const struct fb_measured *m, size_t nr, const char *cel
 	return names;
 }
 
+static const struct {
+	const char *name, *text;
+} verdicts[] = {
+	[FB_COMPARE_OPEN] = { "open", "not shown to differ" },
+	[FB_COMPARE_DIFFER] = { "differ", "differs" },
+	[FB_COMPARE_SMALL] = { "small", "smaller than min_effect" },
+	[FB_COMPARE_NOT_COMPARABLE] = { "not-comparable",
+					"not compared: measured in different environments" },
+};
+
+/* "+3.21%", or the difference itself where a value is not positive. */
+static void print_size(double v, bool is_ratio, struct fb_str *out)
+{
+	if (is_ratio)
+		fb_str_addf(out, "%+.2f%%", 100 * v);
+	else
+		fb_str_addf(out, "%+.6g", v);
+}
+
+static void print_change(const struct fb_measured *old, const struct fb_measured *new,
+			 const char *cell_key, const char *metric, double alpha, double min_effect,
+			 struct fb_str *out)
+{
+	struct fb_measured_change c;
+
+	fb_measured_change(old, new, cell_key, metric, alpha, min_effect, &c);
+	fb_str_addf(out, "    %.12s  against %.12s: ", new->commit.hex, old->commit.hex);
+	if (c.size.method) {
+		print_size(c.size.effect, c.is_ratio, out);
+		if (isfinite(c.size.hi)) {
+			fb_str_add(out, " (");
+			print_size(c.size.lo, c.is_ratio, out);
+			fb_str_add(out, " .. ");
+			print_size(c.size.hi, c.is_ratio, out);
+			fb_str_add(out, ")");
+		}
+		fb_str_add(out, ", ");
+	}
+	fb_str_addf(out, "%s%s\n", verdicts[c.judged.verdict].text, c.same_image ? "; same image" : "");
+}
+
+static void print_series(const struct fb_measured *m, size_t nr, const char *cell_key,
+			 const char *metric, double alpha, double min_effect, struct fb_str *out)
+{
+	size_t first = nr;
+
+	for (size_t i = 0; i < nr; i++) {
+		struct fb_summary s = fb_measured_summary(&m[i], cell_key, metric);
+
+		if (!s.nr)
+			continue;
+		fb_str_addf(out, "    %.12s  mean %.6g", m[i].commit.hex, s.mean);
+		if (s.nr > 1)
+			fb_str_addf(out, " (%.6g .. %.6g)  sd %.2f%%", s.lo, s.hi,
+				    100 * s.sd / fabs(s.mean));
+		if (s.nr > 1 && isfinite(s.run_sd))
+			fb_str_addf(out, " (boots %.2f%%, runs %.2f%%)", 100 * s.boot_sd / fabs(s.mean),
+				    100 * s.run_sd / fabs(s.mean));
+		fb_str_addf(out, "  %.6g .. %.6g in %zu boot%s\n", s.min, s.max, s.nr,
+			    s.nr == 1 ? "" : "s");
+		if (first < nr)
+			print_change(&m[first], &m[i], cell_key, metric, alpha, min_effect, out);
+		else
+			first = i;
+	}
+}
+
+/* Comparisons that are printed: each metric of each revision with that of the first one. */
+static size_t comparisons(const struct fb_plan *plan, const struct fb_measured *m, size_t nr)
+{
+	size_t series = 0;
+
+	for (size_t c = 0; c < plan->nr_cells; c++) {
+		FB_CLEANUP(fb_freep) char *key = fb_cell_key(&plan->cells[c]);
+		FB_CLEANUP(fb_strvp) char **names = metrics_of(m, nr, key);
+
+		series += fb_strv_len(names);
+	}
+	return series * (nr - 1);
+}
+
+/* Of each of them, so that all together are wrong as seldom as the plan says. */
+static double alpha_of(const struct fb_plan *plan, const struct fb_measured *m, size_t nr)
+{
+	size_t n = comparisons(plan, m, nr);
+
+	return (1 - plan->confidence) / (double)(n ? n : 1);
+}
+
 static void print_plain(const struct fb_plan *plan, const struct fb_measured *m, size_t nr,
 			struct fb_str *out)
 {
+	double alpha = alpha_of(plan, m, nr);
+
 	for (size_t i = 0; i < nr; i++) {
 		size_t bad = 0;
 
@@ -76,17 +167,14 @@ static void print_plain(const struct fb_plan *plan, const struct fb_measured *m,
 			const struct fb_metric *metric = fb_metric_find(names[k]);
 
 			fb_str_addf(out, "  %s (%s)\n", names[k], metric ? metric->unit : "as the command says");
-			for (size_t i = 0; i < nr; i++) {
-				struct fb_summary s = fb_measured_summary(&m[i], key, names[k]);
-
-				if (!s.nr)
-					continue;
-				fb_str_addf(out, "    %.12s  mean %.6g  sd %.2f%%  (%.6g .. %.6g, %zu boots)\n",
-					    m[i].commit.hex, s.mean, 100 * s.sd / fabs(s.mean), s.min,
-					    s.max, s.nr);
-			}
+			print_series(m, nr, key, names[k], alpha, plan->min_effect, out);
 		}
 	}
+	if (nr > 1)
+		fb_str_addf(out,
+			    "\nIn brackets: 95%% intervals. \"differs\" is wrong for any of %zu comparisons with "
+			    "probability %.2g at most.\n",
+			    comparisons(plan, m, nr), 1 - plan->confidence);
 }
 
 static json_t *boot_json(const struct fb_store_boot *boot)
@@ -108,9 +196,70 @@ static json_t *boot_json(const struct fb_store_boot *boot)
 	return o;
 }
 
-static void print_json(const struct fb_measured *m, size_t nr, struct fb_str *out)
+/* JSON has no infinity: a bound that is not known is left out. */
+static void set_real(json_t *o, const char *key, double v)
 {
-	json_auto_t *revs = json_array(), *o = NULL;
+	if (isfinite(v))
+		json_object_set_new(o, key, json_real(v));
+}
+
+static json_t *summary_json(const struct fb_measured *m, const struct fb_summary *s)
+{
+	json_t *o = json_pack("{s:s, s:i}", "commit", m->commit.hex, "boots", (int)s->nr);
+
+	set_real(o, "mean", s->mean);
+	set_real(o, "mean_lo", s->lo);
+	set_real(o, "mean_hi", s->hi);
+	set_real(o, "sd", s->sd);
+	set_real(o, "boot_sd", s->boot_sd);
+	set_real(o, "run_sd", s->run_sd);
+	return o;
+}
+
+static json_t *change_json(const struct fb_measured *old, const struct fb_measured *new,
+			   const struct fb_measured_change *c)
+{
+	json_t *o = json_pack("{s:s, s:s, s:s, s:b, s:b}", "commit", new->commit.hex, "against",
+			      old->commit.hex, "verdict", verdicts[c->judged.verdict].name,
+			      "same_image", (int)c->same_image, "is_ratio", (int)c->is_ratio);
+
+	set_real(o, "effect", c->size.effect);
+	if (!c->is_ratio || c->size.lo > -1) /* a ratio cannot fall by more than all of it */
+		set_real(o, "effect_lo", c->size.lo);
+	set_real(o, "effect_hi", c->size.hi);
+	set_real(o, "log_evidence", c->judged.log_evidence);
+	return o;
+}
+
+static json_t *series_json(const struct fb_measured *m, size_t nr, const char *cell_key,
+			   const char *metric, double alpha, double min_effect)
+{
+	json_t *revs = json_array(), *changes = json_array();
+	size_t first = nr;
+
+	for (size_t i = 0; i < nr; i++) {
+		struct fb_summary s = fb_measured_summary(&m[i], cell_key, metric);
+		struct fb_measured_change c;
+
+		if (!s.nr)
+			continue;
+		json_array_append_new(revs, summary_json(&m[i], &s));
+		if (first == nr) {
+			first = i;
+			continue;
+		}
+		fb_measured_change(&m[first], &m[i], cell_key, metric, alpha, min_effect, &c);
+		json_array_append_new(changes, change_json(&m[first], &m[i], &c));
+	}
+	return json_pack("{s:s, s:s, s:o, s:o}", "cell", cell_key, "metric", metric, "revs", revs,
+			 "changes", changes);
+}
+
+static void print_json(const struct fb_plan *plan, const struct fb_measured *m, size_t nr,
+		       struct fb_str *out)
+{
+	json_auto_t *revs = json_array(), *all = json_array(), *o = NULL;
+	double alpha = alpha_of(plan, m, nr);
 
 	for (size_t i = 0; i < nr; i++) {
 		json_t *boots = json_array();
@@ -121,7 +270,15 @@ static void print_json(const struct fb_measured *m, size_t nr, struct fb_str *ou
 						      m[i].commit.hex, "signature", m[i].signature,
 						      "cause", m[i].cause, "boots", boots));
 	}
-	o = json_pack("{s:i, s:O}", "schema", 1, "revs", revs);
+	for (size_t c = 0; c < plan->nr_cells; c++) {
+		FB_CLEANUP(fb_freep) char *key = fb_cell_key(&plan->cells[c]);
+		FB_CLEANUP(fb_strvp) char **names = metrics_of(m, nr, key);
+
+		for (size_t k = 0; names && names[k]; k++)
+			json_array_append_new(all, series_json(m, nr, key, names[k], alpha,
+							       plan->min_effect));
+	}
+	o = json_pack("{s:i, s:O, s:O}", "schema", 1, "revs", revs, "series", all);
 	fb_json_pretty(o, out);
 }
 
@@ -194,7 +351,7 @@ static int run(const struct opts *o, const struct fb_plan *plan, unsigned boots,
 	if (fb_lab_open(&setup, &lab, err) < 0 || fb_measure_run(lab, oids, nr, boots, &m, err) < 0)
 		return -1;
 	if (o->common.json)
-		print_json(m, nr, &out);
+		print_json(plan, m, nr, &out);
 	else
 		print_plain(plan, m, nr, &out);
 	verdict = json_pack("{s:s}", "verdict", "measured");

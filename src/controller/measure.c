@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bisect/variance.h"
 #include "src/util/util.h"
 
 int fb_measure_begin(struct fb_store *store, struct fb_history *history,
@@ -155,26 +156,111 @@ int fb_measure_run(struct fb_lab *lab, const struct fb_oid *revs, size_t nr, uns
 	return 0;
 }
 
+/* All runs of the boots that ended well, boot by boot; free() it. */
+static struct fb_variance_run *runs_of(const struct fb_measured *m, const char *cell_key,
+				       const char *metric, size_t *ret_nr)
+{
+	struct fb_variance_run *runs;
+	size_t cap = 0, nr = 0;
+
+	for (size_t i = 0; i < m->nr_boots; i++)
+		cap += m->boots[i].nr_samples;
+	runs = fb_xcalloc(cap, sizeof(*runs));
+	for (size_t i = 0; i < m->nr_boots; i++) {
+		const struct fb_store_boot *boot = &m->boots[i];
+
+		if (!isfinite(fb_boot_value(boot, cell_key, metric)))
+			continue;
+		for (size_t k = 0; k < boot->nr_samples; k++) {
+			const struct fb_store_sample *s = &boot->samples[k];
+
+			if (!strcmp(s->metric, metric) && !strcmp(s->cell, cell_key))
+				runs[nr++] = (struct fb_variance_run){ 0, (uint32_t)i, s->value };
+		}
+	}
+	*ret_nr = nr;
+	return runs;
+}
+
 struct fb_summary fb_measured_summary(const struct fb_measured *m, const char *cell_key,
 				      const char *metric)
 {
-	struct fb_summary s = { .mean = 0, .sd = NAN, .min = INFINITY, .max = -INFINITY };
-	double ss = 0;
+	struct fb_summary s = { .sd = NAN, .run_sd = NAN, .boot_sd = NAN, .lo = -INFINITY,
+				.hi = INFINITY, .min = INFINITY, .max = -INFINITY };
+	size_t nr_runs;
+	FB_CLEANUP(fb_freep) struct fb_variance_run *runs = runs_of(m, cell_key, metric, &nr_runs);
+	struct fb_variance v;
 
-	/* Welford, Technometrics 4 (1962): one pass without cancellation. */
+	if (fb_variance_split(runs, nr_runs, false, 0.95, &v) < 0)
+		return s;
+	s.nr = v.nr_boots;
+	s.mean = v.mean;
+	s.lo = v.mean_lo;
+	s.hi = v.mean_hi;
+	s.sd = sqrt(v.boot_ms);
+	s.run_sd = sqrt(v.part[FB_VARIANCE_RUN].var);
+	if (isfinite(s.run_sd))
+		s.boot_sd = sqrt(v.part[FB_VARIANCE_BOOT].var);
 	for (size_t i = 0; i < m->nr_boots; i++) {
-		double v = fb_boot_value(&m->boots[i], cell_key, metric), d;
+		double value = fb_boot_value(&m->boots[i], cell_key, metric);
 
-		if (!isfinite(v))
-			continue;
-		s.nr++;
-		d = v - s.mean;
-		s.mean += d / (double)s.nr;
-		ss += d * (v - s.mean);
-		s.min = fmin(s.min, v);
-		s.max = fmax(s.max, v);
+		if (isfinite(value)) {
+			s.min = fmin(s.min, value);
+			s.max = fmax(s.max, value);
+		}
 	}
-	if (s.nr > 1)
-		s.sd = sqrt(ss / (double)(s.nr - 1));
 	return s;
+}
+
+/* The number of the environment among those of the boots so far; a new one is added. */
+static uint32_t block_of(const char *env, const char **envs, uint32_t *nr)
+{
+	uint32_t i = 0;
+
+	while (i < *nr && strcmp(envs[i], env) != 0)
+		i++;
+	if (i == *nr)
+		envs[(*nr)++] = env;
+	return i;
+}
+
+void fb_measured_change(const struct fb_measured *old, const struct fb_measured *new,
+			const char *cell_key, const char *metric, double alpha, double min_effect,
+			struct fb_measured_change *ret)
+{
+	const struct fb_measured *side[] = { old, new };
+	size_t cap = old->nr_boots + new->nr_boots, nr[2] = { 0 }, n = 0;
+	FB_CLEANUP(fb_freep) struct fb_compare_boot *boots = fb_xcalloc(cap, sizeof(*boots));
+	FB_CLEANUP(fb_freep) const char **envs = fb_xcalloc(cap, sizeof(*envs));
+	FB_CLEANUP(fb_freep) double *values = fb_xcalloc(cap, sizeof(*values));
+	struct fb_compare_params params = { .alpha = alpha, .log_scale = true };
+	struct fb_measured_change c = { .size = { NAN, NAN, NAN, NULL } };
+	uint32_t nr_envs = 0;
+
+	for (int k = 0; k < 2; k++)
+		for (size_t i = 0; i < side[k]->nr_boots; i++) {
+			const struct fb_store_boot *boot = &side[k]->boots[i];
+			double value = fb_boot_value(boot, cell_key, metric);
+
+			if (!isfinite(value))
+				continue;
+			boots[n] = (struct fb_compare_boot){ value, block_of(boot->env, envs, &nr_envs),
+							     k == 1 };
+			params.log_scale = params.log_scale && value > 0;
+			values[n++] = value;
+			nr[k]++;
+		}
+	params.min_effect = params.log_scale ? min_effect : 0;
+	c.is_ratio = params.log_scale;
+	c.same_image = old->signature && new->signature && !strcmp(old->signature, new->signature);
+	if (fb_compare_judge(boots, n, &params, &c.judged) < 0)
+		abort(); /* out of memory, as fb_xmalloc(); the values were looked at */
+	params.alpha = 0.05;
+	if (nr_envs > 1)
+		(void)fb_compare_interval(boots, n, &params, &c.size); /* else nothing to compare */
+	else if (nr[0] && nr[1] &&
+		 fb_compare_effect(values, nr[0], values + nr[0], nr[1], params.log_scale, 0.95,
+				   &c.size) < 0)
+		abort();
+	*ret = c;
 }

@@ -3,6 +3,7 @@
 #ifndef FB_CONTROLLER_MEASURE_H
 #define FB_CONTROLLER_MEASURE_H
 
+#include "bisect/compare.h"
 #include "src/controller/lab.h"
 
 struct fb_measured {
@@ -29,13 +30,35 @@ int fb_measure_run(struct fb_lab *lab, const struct fb_oid *revs, size_t nr, uns
 void fb_measured_free(struct fb_measured *measured, size_t nr);
 
 struct fb_summary {
-	size_t nr;	   /* boots with a value */
-	double mean, sd;   /* sd is NAN for fewer than two */
+	size_t nr;	 /* boots with a value */
+	double mean, sd; /* of the boots; sd is NAN for fewer than two */
+	double lo, hi;	 /* 95 % interval of the mean; -+INFINITY for fewer than two */
+	double run_sd;	 /* of runs within a boot; NAN when no boot had two */
+	double boot_sd;	 /* what is left of sd without the runs' share; NAN with either */
 	double min, max;
 };
 
 /** fb_measured_summary() - Over the boots of one revision, one value a boot. */
 struct fb_summary fb_measured_summary(const struct fb_measured *m, const char *cell_key,
 				      const char *metric);
+
+/* How one revision differs from another. */
+struct fb_measured_change {
+	struct fb_compare judged;
+	struct fb_compare_effect size; /* 95 %; NAN and no method when nothing can be compared */
+	bool is_ratio;		       /* new / old - 1; a difference where a value is not positive */
+	bool same_image;	       /* what differs is noise or environment */
+};
+
+/**
+ * fb_measured_change() - Of a metric, from @old to @new, by their boots.
+ * @alpha: of calling them different when they are not; whatever the number of boots.
+ * @min_effect: ratio below which a change is called small; 0: none is.
+ *
+ * Boots of different environments are not compared with each other.
+ */
+void fb_measured_change(const struct fb_measured *old, const struct fb_measured *new,
+			const char *cell_key, const char *metric, double alpha, double min_effect,
+			struct fb_measured_change *ret);
 
 #endif
