@@ -19,7 +19,7 @@
 #define HOPELESS_BOOTS 200.0
 #define HOPELESS_BITS  50.0
 
-#define BITS_POINTS 32
+#define BITS_POINTS 64
 
 /* Hops to the nearest candidate that has 0 already; two sweeps each way, near enough. */
 static void spread_distance(const struct fb_search *s, uint32_t *d)
@@ -56,7 +56,7 @@ static double testable_share(const struct fb_search *s, uint32_t c)
  * What @n more boots of candidate @c would tell, in bits. The image effect decides whether
  * more boots of one image tell anything, and how certain the answer is already; so the
  * information is that within each part, averaged.
- * @table: bits of a new image, for each part and p = 0 to 1/2.
+ * @table: bits of a new image, for each part and p = 0 to 1.
  */
 static double bits_of(const struct fb_search *s, uint32_t c, double n,
 		      double table[FB_MODEL_PARTS][BITS_POINTS + 1])
@@ -73,15 +73,13 @@ static double bits_of(const struct fb_search *s, uint32_t c, double n,
 		if (!(weight > 1e-9))
 			continue;
 		p = s->mass[c].part[r] / weight;
-		if (p > 0.5)
-			p = 1 - p;
-		if (!(p > 1e-9))
+		if (!(p > 1e-9) || !(p < 1 - 1e-9))
 			continue;
 		if (nr) {
 			sum += weight * s->model.family->bits(&st->fit_of[r], p, nr, n);
 			continue;
 		}
-		at = p * 2 * BITS_POINTS;
+		at = p * BITS_POINTS;
 		i = at < BITS_POINTS - 1 ? (int)at : BITS_POINTS - 1;
 		sum += weight * (table[r][i] + (table[r][i + 1] - table[r][i]) * (at - i));
 	}
@@ -100,7 +98,7 @@ bool fb_ask_best_split(struct fb_search *s)
 		for (int i = 0; i <= BITS_POINTS; i++)
 			table[r][i] = s->state->part_weight[r] > 1e-9
 					      ? family->bits(&s->state->fit_of[r],
-							     0.5 * i / BITS_POINTS, 0, batch)
+							     (double)i / BITS_POINTS, 0, batch)
 					      : 0;
 	for (uint32_t c = 0; c < s->nr_cand; c++) {
 		s->distance[c] = s->node[s->cand[c]].skip ? 0 : FB_NO_NODE;

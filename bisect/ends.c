@@ -5,9 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Evidence (e-value) of a shift at which the search begins; a verdict needs more. */
-#define START_EVIDENCE 10.0
-
 void fb_look_at_ends(struct fb_search *s, struct ends *e)
 {
 	struct image *bad = fb_find_image(s, s->bad);
@@ -27,7 +24,7 @@ void fb_look_at_ends(struct fb_search *s, struct ends *e)
 		nr = both;
 	}
 	e->sum.nr_good = nr;
-	e->mean_good = mean;
+	e->sum.mean_good = e->mean_good = mean;
 	e->sum.within = within;
 	if (bad) {
 		e->sum.nr_bad = bad->sum.nr;
@@ -36,8 +33,8 @@ void fb_look_at_ends(struct fb_search *s, struct ends *e)
 	}
 	e->sum.shift = e->mean_bad - e->mean_good;
 	if (e->sum.nr_good && e->sum.nr_bad)
-		s->model.family->ends_test(&e->sum, s->min_shift, s->params.direction, &e->differ,
-					   &e->same);
+		s->model.family->ends_test(&s->model, &e->sum, s->min_shift, s->params.direction,
+					   &e->differ, &e->same);
 	e->good = s->good;
 	for (uint32_t v = 0;
 	     v < s->nr_nodes && s->node[e->good].skip && fb_bootable_node(s, e->good) == FB_NO_NODE;
@@ -77,7 +74,7 @@ static bool end_is_untestable(const struct fb_search *s, uint32_t end)
 /* True when the search can begin; else the state holds what to do. */
 bool fb_ends_are_settled(struct fb_search *s, const struct ends *e)
 {
-	double limit = -log(1 - s->params.confidence), start = log(START_EVIDENCE);
+	double limit = -log(1 - s->params.confidence), start = log(s->model.family->begin);
 	unsigned min = s->params.min_boots;
 	bool enough = e->sum.nr_good >= min && e->sum.nr_bad >= min;
 
@@ -90,7 +87,8 @@ bool fb_ends_are_settled(struct fb_search *s, const struct ends *e)
 		fb_conclude(s, FB_VERDICT_NONE, 1 - exp(-e->same));
 		return false;
 	}
-	if (enough && e->differ >= start)
+	/* Without boots that must be there the caller's word is the evidence. */
+	if (enough && (e->differ >= start || !min))
 		return true;
 	if (!fb_ask_end(s, e))
 		fb_conclude(s, FB_VERDICT_UNDECIDED, 0);
@@ -100,7 +98,9 @@ bool fb_ends_are_settled(struct fb_search *s, const struct ends *e)
 /* Probability that the base in @base is on the bad side already; the ends are the yardstick. */
 static double base_is_bad(struct fb_search *s, const struct ends *e, const struct image *base)
 {
-	const struct fb_model_image *bad = &fb_find_image(s, s->bad)->sum;
+	static const struct fb_model_image unmeasured;
+	const struct image *end = fb_find_image(s, s->bad);
+	const struct fb_model_image *bad = end ? &end->sum : &unmeasured;
 	struct fb_model_image good = {e->sum.nr_good, e->mean_good, e->sum.within - bad->ss};
 	struct fb_model model = s->model;
 	struct fb_model_sums new = {{0}, {0}};

@@ -8,12 +8,12 @@
 #include "bisect/stats.h"
 
 void fb_model_init(struct fb_model *model, const struct fb_family *family, double min_effect,
-		   int direction)
+		   int direction, const double rate[2])
 {
 	memset(model, 0, sizeof(*model));
 	model->family = family;
 	model->direction = direction;
-	family->init(model, min_effect);
+	family->init(model, min_effect, rate);
 	fb_model_clear(model);
 }
 

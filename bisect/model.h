@@ -10,9 +10,11 @@
 #ifndef FB_BISECT_MODEL_H
 #define FB_BISECT_MODEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-#define FB_MODEL_PARTS 3 /* at most */
+#define FB_MODEL_PARTS 3  /* at most */
+#define FB_MODEL_RATES 65 /* points of an unknown rate, at most */
 
 /** struct fb_model_image - The boots of one built image. */
 struct fb_model_image {
@@ -27,14 +29,23 @@ struct fb_model_sums {
 	double wm[FB_MODEL_PARTS]; /* sum of weight times mean */
 };
 
+/** struct fb_model_rates - Rates of ones that one side may have, ascending, for 0/1 outcomes. */
+struct fb_model_rates {
+	int nr; /* 1: the rate is known */
+	double rate[FB_MODEL_RATES], log_one[FB_MODEL_RATES], log_zero[FB_MODEL_RATES];
+	double log_weight[FB_MODEL_RATES]; /* of the prior */
+};
+
 struct fb_family;
 
 /** struct fb_model - What all partitions of the same boots have in common. */
 struct fb_model {
 	const struct fb_family *family;
-	double shape, rate; /* of the prior of the spread */
-	double shift_min;   /* the new mean lies at least this far from the old one */
-	int direction;	    /* -1, 1, or 0 for both */
+	double shape, rate;		/* of the prior of the spread */
+	double shift_min;		/* the new mean lies at least this far from the old one */
+	int direction;			/* -1, 1, or 0 for both */
+	struct fb_model_rates rates[2]; /* old, new; of fb_family_binary */
+	double log_norm;		/* prior of rates that are .shift_min apart */
 	size_t nr_boots;
 	double within;			  /* sum of .ss */
 	struct fb_model_sums all;	  /* over all images */
@@ -56,14 +67,17 @@ struct fb_model_ends {
 	size_t nr_good, nr_bad;
 	double shift;  /* mean of bad less mean of good */
 	double within; /* sum of squares within both */
+	double mean_good;
 };
 
 /** struct fb_family - How values are spread. The functions are pure. */
 struct fb_family {
 	int nr_parts;
+	bool flat_shift; /* the prior of the shift is improper: only splits compare */
+	double begin;	 /* e-value of a shift at which the search begins; a verdict needs more */
 
-	/** init() - The priors; @min_effect is the smallest shift looked for, > 0. */
-	void (*init)(struct fb_model *model, double min_effect);
+	/** init() - The priors; the arguments are those of fb_model_init(). */
+	void (*init)(struct fb_model *model, double min_effect, const double rate[2]);
 
 	/** log_prior() - Log prior of the @part-th part. */
 	double (*log_prior)(int part);
@@ -91,7 +105,7 @@ struct fb_family {
 
 	/**
 	 * same() - One part of the log likelihood of one group only, comparable to split()
-	 * when that one is divided by the width of the prior of the shift.
+	 * (with .flat_shift: when that one is divided by the width of the prior of the shift).
 	 */
 	double (*same)(const struct fb_model *model, int part);
 
@@ -102,8 +116,8 @@ struct fb_family {
 	 *
 	 * Stopping when one of them exceeds log(1 / alpha) errs with probability alpha about.
 	 */
-	void (*ends_test)(const struct fb_model_ends *ends, double min_effect, int direction,
-			  double *ret_differ, double *ret_same);
+	void (*ends_test)(const struct fb_model *model, const struct fb_model_ends *ends,
+			  double min_effect, int direction, double *ret_differ, double *ret_same);
 
 	/**
 	 * bits() - What @more boots of an image that had @had tell about its side.
@@ -133,9 +147,22 @@ struct fb_family {
  */
 extern const struct fb_family fb_family_normal;
 
-/** fb_model_init() - Priors; @min_effect is the smallest shift looked for, > 0. */
+/**
+ * fb_family_binary - 0 or 1, with a rate of ones on either side; an image has no effect.
+ *
+ * A known rate is one point. An unknown one has Jeffreys' prior, and three tenths that the
+ * old side never gives a 1 (or the new side always does). The new rate is the higher one, by
+ * half of min_effect or more. Means are shares of ones, so images must not be offset.
+ */
+extern const struct fb_family fb_family_binary;
+
+/**
+ * fb_model_init() - Priors.
+ * @min_effect: the smallest shift looked for, > 0.
+ * @rate: known rates of ones of the old and the new side, NAN: unknown; for fb_family_binary.
+ */
 void fb_model_init(struct fb_model *model, const struct fb_family *family, double min_effect,
-		   int direction);
+		   int direction, const double rate[2]);
 
 /** fb_model_clear() - Forget the boots, keep the priors. */
 void fb_model_clear(struct fb_model *model);

@@ -44,10 +44,11 @@ static double image_term(size_t nr, int r)
 	return -0.5 * log1p((double)nr * rho_grid[r]);
 }
 
-static void init(struct fb_model *model, double min_effect)
+static void init(struct fb_model *model, double min_effect, const double rate[2])
 {
 	double floor = SPREAD_PRIOR_SHARE * min_effect;
 
+	(void)rate;
 	model->shape = SPREAD_PRIOR_BOOTS / 2;
 	model->rate = SPREAD_PRIOR_BOOTS * floor * floor / 2;
 	/*
@@ -140,8 +141,8 @@ static double same(const struct fb_model *model, int r)
  * Source: A. Wald, Sequential Analysis (1947), chapter 3; mixtures of alternatives:
  * H. Robbins, Annals of Mathematical Statistics 41 (1970).
  */
-static void ends_test(const struct fb_model_ends *ends, double min_effect, int direction,
-		      double *ret_differ, double *ret_same)
+static void ends_test(const struct fb_model *model, const struct fb_model_ends *ends,
+		      double min_effect, int direction, double *ret_differ, double *ret_same)
 {
 	double n1 = (double)ends->nr_good, n2 = (double)ends->nr_bad, h = n1 * n2 / (n1 + n2);
 	double floor = SPREAD_PRIOR_SHARE * min_effect;
@@ -151,6 +152,7 @@ static void ends_test(const struct fb_model_ends *ends, double min_effect, int d
 	double large, least_same, least_differ, opposite = -INFINITY;
 	int signs = direction ? 1 : 2;
 
+	(void)model;
 #define LOG_LIK(delta) (-power * log(rate + h * (d - (delta)) * (d - (delta)) / 2))
 	/* Half of the alternative's weight is at min_effect itself, the hardest to see. */
 	large = -INFINITY;
@@ -223,6 +225,8 @@ static double log_stray(const struct fb_model_fit *fit, double y)
 
 const struct fb_family fb_family_normal = {
 	.nr_parts = NR_RHO,
+	.flat_shift = true,
+	.begin = 10,
 	.init = init,
 	.log_prior = log_prior,
 	.weight = weight,

@@ -57,6 +57,8 @@ int fb_search_record(struct fb_search *s, uint32_t node, double value)
 
 	if (node >= s->nr_nodes || s->node[node].role == ROLE_NONE || !isfinite(value))
 		return -1;
+	if (s->params.scale == FB_SCALE_BINARY && value != 0 && value != 1)
+		return -1;
 	if (s->params.scale == FB_SCALE_LOG) {
 		if (!(value > 0))
 			return -1;
@@ -255,6 +257,8 @@ void fb_collect_images(struct fb_search *s)
 	}
 	/* Near the values, so that sums of squares keep their digits. */
 	s->offset = 0;
+	if (s->params.scale == FB_SCALE_BINARY)
+		return;
 	for (size_t i = 0; i < s->nr_image; i++)
 		s->offset += (s->image[i].sum.mean - s->offset) / (double)(i + 1);
 	for (size_t i = 0; i < s->nr_image; i++)

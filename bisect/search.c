@@ -67,19 +67,44 @@ void fb_search_free(struct fb_search *s)
 	free(s);
 }
 
+static bool is_rate(double rate)
+{
+	return isnan(rate) || (rate >= 0 && rate <= 1);
+}
+
+static bool rates_are_usable(const struct fb_search_params *p)
+{
+	double old = p->rate_old, new = p->rate_new, apart = p->min_effect;
+
+	if (p->direction != FB_DIRECTION_UP || !is_rate(old) || !is_rate(new))
+		return false;
+	if (!isnan(old) && !isnan(new))
+		return old < new;
+	return apart < 1 && !(old + apart > 1) && !(new - apart < 0);
+}
+
 static bool params_are_usable(const struct fb_search_params *p)
 {
-	return p->confidence > 0.5 && p->confidence < 1 && p->min_effect > 0 &&
-	       isfinite(p->min_effect) && p->min_boots >= 2 &&
-	       (p->scale == FB_SCALE_LOG || p->scale == FB_SCALE_LINEAR) && p->direction >= -1 &&
-	       p->direction <= 1 && (!p->max_boots || p->max_boots >= p->min_boots) &&
-	       !(p->scale == FB_SCALE_LOG && p->direction == FB_DIRECTION_DOWN &&
-		 p->min_effect >= 1);
+	if (!(p->confidence > 0.5 && p->confidence < 1 && p->min_effect > 0 &&
+	      isfinite(p->min_effect) && p->direction >= -1 && p->direction <= 1) ||
+	    (p->max_boots && p->max_boots < p->min_boots))
+		return false;
+	switch (p->scale) {
+	case FB_SCALE_LOG:
+		return p->min_boots >= 2 &&
+		       !(p->direction == FB_DIRECTION_DOWN && p->min_effect >= 1);
+	case FB_SCALE_LINEAR:
+		return p->min_boots >= 2;
+	case FB_SCALE_BINARY:
+		return rates_are_usable(p) &&
+		       (p->min_boots >= 1 || (!isnan(p->rate_old) && !isnan(p->rate_new)));
+	}
+	return false;
 }
 
 static double to_min_shift(const struct fb_search_params *p)
 {
-	if (p->scale == FB_SCALE_LINEAR)
+	if (p->scale != FB_SCALE_LOG)
 		return p->min_effect;
 	return p->direction == FB_DIRECTION_DOWN ? -log1p(-p->min_effect) : log1p(p->min_effect);
 }
@@ -92,13 +117,14 @@ static int allocate_room(struct fb_search *s)
 	while (s->slot_mask < 2 * n)
 		s->slot_mask = 2 * s->slot_mask + 1;
 	s->slot = calloc((size_t)s->slot_mask + 1, sizeof(*s->slot));
+	s->cap_reached = 1;
 #define ROOM(array) ((array = calloc(n, sizeof(*array))) != NULL)
 	return s->slot && ROOM(s->dead) && ROOM(s->cluster) && ROOM(s->cluster_of) &&
 			       ROOM(s->old_cluster) && ROOM(s->count) && ROOM(s->class_of) &&
 			       ROOM(s->distance) && ROOM(s->near_measured) && ROOM(s->weight) &&
 			       ROOM(s->hash) && ROOM(s->mass) && ROOM(s->part) &&
 			       ROOM(s->class_mass) && ROOM(s->key) && ROOM(s->rank) &&
-			       ROOM(s->found)
+			       ROOM(s->found) && ROOM(s->reached)
 		       ? 0
 		       : -1;
 #undef ROOM
@@ -151,7 +177,10 @@ struct fb_search *fb_search_new(const struct fb_dag *dag, const uint32_t *good, 
 		fb_search_free(s);
 		return NULL;
 	}
-	fb_model_init(&s->model, &fb_family_normal, s->min_shift, params->direction);
+	fb_model_init(&s->model,
+		      params->scale == FB_SCALE_BINARY ? &fb_family_binary : &fb_family_normal,
+		      s->min_shift, params->direction,
+		      (const double[]){params->rate_old, params->rate_new});
 	return s;
 }
 
@@ -214,6 +243,8 @@ static double shift_evidence(const struct fb_search *s, double step)
 {
 	double shift = fabs(s->state->fit.shift);
 
+	if (!s->model.family->flat_shift)
+		return step - fb_model_same(&s->model);
 	/*
 	 * The step's likelihood has a flat prior of the shift; here it must be a proper one:
 	 * log-uniform from half of min_effect to 2^15 times that, for each direction.
@@ -391,6 +422,11 @@ void fb_search_verdict(const struct fb_search *search, struct fb_verdict *ret)
 	ret->effect_lo = unscale(search, fit.shift - wide);
 	ret->effect_hi = unscale(search, fit.shift + wide);
 	ret->sigma = unscale(search, fit.sigma);
+	if (search->params.scale == FB_SCALE_BINARY) {
+		ret->effect_lo = fmax(ret->effect_lo, -1);
+		ret->effect_hi = fmin(ret->effect_hi, 1);
+		ret->sigma = NAN;
+	}
 }
 
 double fb_search_posterior(const struct fb_search *search, uint32_t node)

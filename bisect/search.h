@@ -22,6 +22,11 @@
 enum fb_scale {
 	FB_SCALE_LOG,	 /* positive values; effects are ratios, noise grows with the value */
 	FB_SCALE_LINEAR, /* any values; effects are differences in the metric's unit */
+	/*
+	 * Each boot gives 0 or 1 (the old state was seen, or the new one), and may be wrong.
+	 * Means are rates of ones, effects their difference, sigma is NAN. Direction: up.
+	 */
+	FB_SCALE_BINARY,
 };
 
 enum fb_direction {
@@ -31,14 +36,23 @@ enum fb_direction {
 };
 
 struct fb_search_params {
-	double confidence;	/* probability that a named commit must have, e.g. 0.99 */
-	double min_effect;	/* LOG: relative change, 0.02 is 2 %; LINEAR: in the metric's unit */
+	double confidence; /* probability that a named commit must have, e.g. 0.99 */
+	double min_effect; /* LOG: relative change, 0.02 is 2 %; LINEAR: in the metric's unit */
 	enum fb_scale scale;
 	enum fb_direction direction;
-	unsigned min_boots;	/* per end, before anything is concluded; at least 2 */
-	unsigned max_boots;	/* per commit; 0: no limit */
-	unsigned max_total;	/* boots in all; 0: no limit */
-	unsigned batch;		/* boots that can run side by side; a step asks for at most this many */
+	/*
+	 * Per end, before anything is concluded; at least 2. BINARY: at least 1; with both rates
+	 * known also 0, which takes the caller's word for the ends (until boots speak against it).
+	 */
+	unsigned min_boots;
+	/*
+	 * BINARY: known rates of ones of the old and the new side; NAN: not known. A known
+	 * rate_old of 0 means that a 1 is never wrong, rate_new of 1 that a 0 never is.
+	 */
+	double rate_old, rate_new;
+	unsigned max_boots; /* per commit; 0: no limit */
+	unsigned max_total; /* boots in all; 0: no limit */
+	unsigned batch;	    /* boots that can run side by side; a step asks for at most this many */
 };
 
 enum fb_search_step {
@@ -59,13 +73,14 @@ struct fb_search_ask {
 };
 
 enum fb_verdict_kind {
-	FB_VERDICT_OPEN,      /* not done yet */
-	FB_VERDICT_FOUND,     /* one commit */
-	FB_VERDICT_RANGE,     /* the change is in one of these; no testable commit lies between them */
-	FB_VERDICT_NONE,      /* the ends do not differ by min_effect or more */
+	FB_VERDICT_OPEN,  /* not done yet */
+	FB_VERDICT_FOUND, /* one commit */
+	FB_VERDICT_RANGE, /* the change is in one of these; no testable commit lies between them */
+	FB_VERDICT_NONE,  /* the ends do not differ by min_effect or more */
 	FB_VERDICT_UNDECIDED, /* boots ran out; the nodes are what is left */
 	FB_VERDICT_OTHER,     /* not one step: several, up and down, merge only, wrong end */
-	FB_VERDICT_BASE_BAD,  /* a merge base is bad already: fixed on the good side, not broken here */
+	FB_VERDICT_BASE_BAD, /* a merge base is bad already: fixed on the good side, not broken here
+			      */
 	FB_VERDICT_UNTESTABLE, /* an end (or every commit) cannot be measured */
 };
 
@@ -73,12 +88,12 @@ struct fb_verdict {
 	enum fb_verdict_kind kind;
 	const uint32_t *nodes; /* ascending; borrowed from the search until it changes */
 	size_t nr_nodes;
-	double confidence;     /* posterior mass of .nodes (or of "none", "other") */
-	double other;	       /* posterior mass of "something else" */
-	double mean_good, mean_bad;   /* in the metric's unit; geometric means for FB_SCALE_LOG */
+	double confidence;	    /* posterior mass of .nodes (or of "none", "other") */
+	double other;		    /* posterior mass of "something else" */
+	double mean_good, mean_bad; /* in the metric's unit; geometric means for FB_SCALE_LOG */
 	double effect, effect_lo, effect_hi; /* bad against good, see min_effect; 95 % interval */
-	double sigma;	       /* boot to boot, on the scale of .effect */
-	unsigned boots;	       /* recorded so far */
+	double sigma;			     /* boot to boot, on the scale of .effect */
+	unsigned boots;			     /* recorded so far */
 };
 
 struct fb_search;

@@ -173,3 +173,53 @@ bool oracle_told_apart(const struct oracle_dag *dag, uint32_t bad, const bool *s
 			return true;
 	return false;
 }
+
+/* The rates that one side may have, with weights: 64 points of Jeffreys' prior and a sure one. */
+static size_t rates_of(double known, double sure, double rate[65], double weight[65])
+{
+	if (!isnan(known)) {
+		rate[0] = known;
+		weight[0] = 1;
+		return 1;
+	}
+	for (int i = 0; i < 64; i++) {
+		rate[i] = (1 - cos((2 * i + 1) * M_PI / 128)) / 2;
+		weight[i] = 0.7 / 64;
+	}
+	rate[64] = sure;
+	weight[64] = 0.3;
+	return 65;
+}
+
+void oracle_posterior_binary(const struct oracle_dag *dag, uint32_t good, uint32_t bad,
+			     const struct oracle_sample *sample, size_t nr, double min_effect,
+			     double known_old, double known_new, double ret[ORACLE_MAX])
+{
+	double old[65], old_weight[65], new[65], new_weight[65], sum = 0;
+	size_t nr_old = rates_of(known_old, 0, old, old_weight);
+	size_t nr_new = rates_of(known_new, 1, new, new_weight);
+
+	for (uint32_t c = 0; c < dag->nr; c++) {
+		ret[c] = 0;
+		if (!oracle_reaches(dag, bad, c) || oracle_reaches(dag, good, c))
+			continue;
+		for (size_t i = 0; i < nr_old; i++)
+			for (size_t j = 0; j < nr_new; j++) {
+				double p = old_weight[i] * new_weight[j];
+
+				if (nr_old * nr_new > 1 && new[j] - old[i] < min_effect / 2)
+					continue;
+				for (size_t k = 0; k < nr; k++) {
+					double one = oracle_reaches(dag, sample[k].node, c)
+							     ? new[j]
+							     : old[i];
+
+					p *= sample[k].value > 0 ? one : 1 - one;
+				}
+				ret[c] += p;
+			}
+		sum += ret[c];
+	}
+	for (uint32_t c = 0; c < dag->nr; c++)
+		ret[c] /= sum;
+}

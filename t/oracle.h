@@ -42,6 +42,16 @@ void oracle_posterior(const struct oracle_dag *dag, uint32_t good, uint32_t bad,
 		      const uint32_t *image, const struct oracle_sample *sample, size_t nr,
 		      double min_shift, int direction, double ret[ORACLE_MAX]);
 
+/**
+ * oracle_posterior_binary() - The same for outcomes of 0 and 1.
+ * @known_old, @known_new: rates of ones, NAN: unknown.
+ *
+ * The likelihood is multiplied out boot by boot for each pair of rates, and added up.
+ */
+void oracle_posterior_binary(const struct oracle_dag *dag, uint32_t good, uint32_t bad,
+			     const struct oracle_sample *sample, size_t nr, double min_effect,
+			     double known_old, double known_new, double ret[ORACLE_MAX]);
+
 /** oracle_told_apart() - Does a testable node (not @skip) descend from exactly one of a, b? */
 bool oracle_told_apart(const struct oracle_dag *dag, uint32_t bad, const bool *skip, uint32_t a,
 		       uint32_t b);

@@ -207,7 +207,7 @@ static void likelihood_equals_r(void **state)
 	struct fb_model_sums two = {{0}, {0}}, three, one, level = {{0}, {0}};
 	double l2[FB_MODEL_PARTS], l3[FB_MODEL_PARTS], l1[FB_MODEL_PARTS], all;
 
-	fb_model_init(&model, &fb_family_normal, 1, 0);
+	fb_model_init(&model, &fb_family_normal, 1, 0, NULL);
 	model.shift_min = 0; /* without the prior of the shift */
 	for (size_t i = 0; i < 4; i++)
 		fb_model_add(&model, &image[i], 1);
@@ -233,7 +233,7 @@ static void a_boot_added_and_taken_away_leaves_no_trace(void **state)
 	const struct fb_model_image image = {3, 0.7, 0.01}, more = {2, -0.4, 0.2};
 	struct fb_model a, b;
 
-	fb_model_init(&a, &fb_family_normal, 0.02, 1);
+	fb_model_init(&a, &fb_family_normal, 0.02, 1, NULL);
 	fb_model_add(&a, &image, 1);
 	b = a;
 	fb_model_add(&b, &more, 1);
@@ -253,17 +253,17 @@ static void ends_test_sees_large_equal_and_opposite_shifts(void **state)
 				   opposite = {3, 3, -1.0, 1e-4}, exact = {2, 2, 0.5, 0};
 	double differ, same;
 
-	fb_family_normal.ends_test(&large, 0.05, 1, &differ, &same);
+	fb_family_normal.ends_test(NULL, &large, 0.05, 1, &differ, &same);
 	assert_true(differ > 5 && same < 0);
-	fb_family_normal.ends_test(&none, 0.05, 1, &differ, &same);
+	fb_family_normal.ends_test(NULL, &none, 0.05, 1, &differ, &same);
 	assert_true(differ < 0 && same > 4.6);
-	fb_family_normal.ends_test(&opposite, 0.05, 1, &differ, &same);
+	fb_family_normal.ends_test(NULL, &opposite, 0.05, 1, &differ, &same);
 	assert_true(differ < 0 && same > 5);
-	fb_family_normal.ends_test(&opposite, 0.05, 0, &differ, &same);
+	fb_family_normal.ends_test(NULL, &opposite, 0.05, 0, &differ, &same);
 	assert_true(differ > 5 && same < 0);
-	fb_family_normal.ends_test(&opposite, 0.05, -1, &differ, &same);
+	fb_family_normal.ends_test(NULL, &opposite, 0.05, -1, &differ, &same);
 	assert_true(differ > 5 && same < 0);
-	fb_family_normal.ends_test(&exact, 0.05, 1, &differ, &same);
+	fb_family_normal.ends_test(NULL, &exact, 0.05, 1, &differ, &same);
 	assert_true(isfinite(differ) && differ > 4.6);
 }
 
