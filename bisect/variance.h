@@ -50,7 +50,7 @@ struct fb_variance {
 	struct fb_variance_part part[FB_VARIANCE_LEVELS];
 	double mean;		 /* of the builds' means of boots' means */
 	double mean_lo, mean_hi; /* from builds, else from boots; -+INFINITY when one of each */
-	double boot_ms;		 /* mean square of the boots' means within builds; NAN without any */
+	double boot_ms; /* mean square of the boots' means within builds; NAN without any */
 	size_t nr_builds, nr_boots, nr_runs;
 };
 

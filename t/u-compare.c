@@ -124,6 +124,34 @@ static void evidence_stays_fair_after_each_order(void **state)
 	} while (next_order(v, 4));
 }
 
+/*
+ * The likelihood of ranks under Lehmann's alternatives is Cox's partial likelihood. R 4.2.2,
+ * survival 3.5-3: log of the mean of exp(f(log(theta)) - f(0)) over the values of theta and
+ * both ends (times v, and max(v) + 1 - v), f(b) being coxph(Surv(time) ~ favoured +
+ * strata(block), init = b, control = coxph.control(iter.max = 0))$loglik[1].
+ */
+static void evidence_equals_r(void **state)
+{
+	static const double want[2][2] = {{2.25678235064695, -3.93707889016262},
+					  {3.50640807310349, -3.90937357634913}};
+	static const struct fb_compare_boot boots[] = {{10.1, 0, 0}, {10.7, 0, 1}, {9.9, 0, 0},
+						       {11.4, 0, 1}, {10.4, 1, 0}, {11.9, 1, 1},
+						       {12.2, 1, 1}, {10.9, 1, 0}, {9.7, 0, 0}};
+
+	for (uint32_t blocks = 0; blocks < 2; blocks++) {
+		struct fb_compare_params up = {.alpha = 0.01, .direction = 1};
+		struct fb_compare_params down = {.alpha = 0.01, .direction = -1};
+		struct fb_compare_boot b[NR(boots)];
+
+		for (size_t i = 0; i < NR(b); i++) {
+			b[i] = boots[i];
+			b[i].block *= blocks;
+		}
+		assert_near(judge(b, NR(b), &up).log_evidence, want[blocks][0], 1e-12);
+		assert_near(judge(b, NR(b), &down).log_evidence, want[blocks][1], 1e-12);
+	}
+}
+
 static void equal_values_speak_least_for_a_difference(void **state)
 {
 	/* 2 is on both sides: for "larger" the new one counts as below the old one. */
@@ -503,6 +531,7 @@ int main(void)
 	struct CMUnitTest tests[64] = {
 		cmocka_unit_test(evidence_is_fair),
 		cmocka_unit_test(evidence_stays_fair_after_each_order),
+		cmocka_unit_test(evidence_equals_r),
 		cmocka_unit_test(equal_values_speak_least_for_a_difference),
 		cmocka_unit_test(exact_counters_differ_after_few_boots),
 		cmocka_unit_test(other_environments_are_not_compared),
@@ -510,7 +539,7 @@ int main(void)
 		cmocka_unit_test(interval_is_what_the_test_does_not_reject),
 		cmocka_unit_test(boots_are_compared_not_runs),
 	};
-	size_t nr = 8;
+	size_t nr = 9;
 
 	for (size_t i = 0; i < NR(null_rows); i++)
 		tests[nr++] = (struct CMUnitTest){null_rows[i].name, seldom_wrong_at_any_time, NULL,
