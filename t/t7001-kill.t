@@ -4,7 +4,7 @@
 . "${top_srcdir:-.}/t/test-lib.sh"
 . "$top_srcdir/t/world.sh"
 
-fb_have git awk setsid || fb_skip_all "git, awk and setsid are needed"
+fb_have git awk setsid pgrep ps || fb_skip_all "git, awk, setsid, pgrep and ps are needed"
 
 fb_expect 'the verdict without a kill' '
 	world_new 30 && world_set 17 30 80 && world_make &&
@@ -42,6 +42,88 @@ fb_expect 'no finished boot was made again' '
 
 fb_expect 'no process is left' '
 	! pgrep -f "$FB_SCRATCH/bench" && ! pgrep -f "firstbad.*$FB_SCRATCH"
+'
+
+# Grandchildren that no signal but SIGKILL ends, in sessions of their own.
+cp "$(command -v sleep)" linger
+linger()
+{
+	cat >lingering <<-'EOF2'
+	#!/bin/sh
+	trap "" HUP INT TERM
+	"$FB_SCRATCH/linger" 1000 &
+	(setsid "$FB_SCRATCH/linger" 1000 &)
+	wait
+	EOF2
+	chmod +x lingering
+	sed -i '1a setsid "$FB_SCRATCH/lingering" & sleep 0.1' bench
+}
+
+# family PID: it, its keepers, and their direct children.
+family()
+{
+	ps -e -o pid= -o ppid= -o comm= | awk -v first="$1" '
+		{ pid[NR] = $1; parent[$1] = $2; name[$1] = $3 }
+		function ours(p) { return p == first || (p in parent && p > 1 && ours(parent[p])) }
+		END {
+			for (i = 1; i <= NR; i++) {
+				p = pid[i]
+				if (p == first || (ours(p) &&
+				    (name[p] == "firstbad-keeper" || name[p] ~ /^firstbad/ ||
+				     name[parent[p]] == "firstbad-keeper")))
+					printf "%s ", p
+			}
+		}'
+}
+
+nobody_left()
+{
+	i=0
+	while pgrep -f "$FB_SCRATCH/(bench|linger)|firstbad.*$FB_SCRATCH" >left; do
+		i=$((i + 1))
+		test $i -lt 40 || { xargs ps -f -p <left; xargs kill -9 <left; return 1; }
+		sleep 0.05
+	done
+}
+
+if unshare --pid --mount --fork true 2>/dev/null; then
+	fb_expect 'nor when firstbad, its keepers and their children are killed in one moment' '
+		rm -rf repo "$XDG_DATA_HOME" "$XDG_CACHE_HOME" && world_make && linger &&
+		cp kept.yaml plan.yaml && kills=0 && seen=0 && first="--plan ../plan.yaml c30 c1" &&
+		while test $kills -lt ${FB_KILLS:-20}; do
+			setsid firstbad -C repo bisect auto -q $first >out 2>err &
+			pid=$!
+			sleep "0.$((10 + kills * 37 % 60))"
+			! pgrep -f "$FB_SCRATCH/linger" >/dev/null || seen=$((seen + 1))
+			kill -9 $pid $(family $pid) || :
+			wait $pid || :
+			nobody_left || exit 1
+			kills=$((kills + 1))
+			firstbad -C repo bisect status >/dev/null 2>&1 && first=
+		done &&
+		echo "$seen times there were grandchildren" && test $seen -gt 4 &&
+		firstbad -C repo bisect auto -q $first >got && fb_grep "\"change 17\"" got && nobody_left
+	'
+else
+	fb_skip 'nor when firstbad, its keepers and their children are killed in one moment' \
+		'no PID namespaces here'
+fi
+
+fb_expect 'without namespaces the answer is the same, and a kill of firstbad leaves nothing' '
+	export FIRSTBAD_NAMESPACES=no &&
+	rm -rf repo "$XDG_DATA_HOME" "$XDG_CACHE_HOME" && world_make && linger &&
+	cp kept.yaml plan.yaml && kills=0 && first="--plan ../plan.yaml c30 c1" &&
+	while test $kills -lt 3; do
+		setsid firstbad -C repo bisect auto -q $first >out 2>err &
+		pid=$!
+		sleep "0.$((50 + kills * 17))"
+		kill -9 $pid
+		wait $pid || :
+		nobody_left || exit 1
+		kills=$((kills + 1))
+		firstbad -C repo bisect status >/dev/null 2>&1 && first=
+	done &&
+	firstbad -C repo bisect auto -q $first >got && fb_grep "\"change 17\"" got && nobody_left
 '
 
 fb_done

@@ -60,7 +60,7 @@ static struct fb_engine *engine_with(unsigned slots)
 	struct fb_error err = FB_ERROR_INIT;
 	struct fb_engine *engine;
 
-	assert_ok(fb_engine_local(self, slots, &engine, &err), &err);
+	assert_ok(fb_engine_local(self, slots, FB_PROC_FENCE_NONE, &engine, &err), &err);
 	return engine;
 }
 
@@ -385,11 +385,12 @@ static void an_engine_that_can_run_nothing_is_an_error(void **state)
 	struct fb_error err = FB_ERROR_INIT;
 	struct fb_engine *engine = NULL;
 
-	assert_int_equal(fb_engine_local(self, 0, &engine, &err), -1);
+	assert_int_equal(fb_engine_local(self, 0, FB_PROC_FENCE_NONE, &engine, &err), -1);
 	assert_error(&err, FB_ERROR_USAGE, "at least one slot");
 	assert_null(engine);
 
-	assert_ok(fb_engine_local("./no-such-firstbad", 1, &engine, &err), &err);
+	assert_ok(fb_engine_local("./no-such-firstbad", 1, FB_PROC_FENCE_NONE, &engine, &err),
+		  &err);
 	submit(engine, FB_JOB_BUILD, "a", "ok");
 	assert_int_equal(fb_engine_wait(engine, FB_NS_PER_S, &err), -1);
 	assert_error(&err, FB_ERROR_MISSING, "/a'");

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +20,8 @@
 /* A number that stands in the command line of this test's processes only: "sleep TAG". */
 static char tag[32];
 static char dir[] = "/tmp/u-proc.XXXXXX";
+/* Behind which fence the children of a test run; most tests run with and without. */
+static enum fb_proc_fence fence;
 
 static int nr_tagged(pid_t *ret_one)
 {
@@ -65,12 +68,14 @@ static bool becomes(int want)
 	return false;
 }
 
-static struct fb_proc_result run(const struct fb_proc_spec *spec)
+static struct fb_proc_result run(const struct fb_proc_spec *plain)
 {
+	struct fb_proc_spec spec = *plain;
 	struct fb_proc_result r;
 	struct fb_error err = FB_ERROR_INIT;
 
-	assert_ok(fb_proc_run(spec, &r, &err), &err);
+	spec.fence = fence;
+	assert_ok(fb_proc_run(&spec, &r, &err), &err);
 	return r;
 }
 
@@ -107,7 +112,7 @@ static void a_program_that_is_not_there_is_told_from_one_that_fails(void **state
 {
 	const char *const argv[] = { "no-such-program", NULL };
 	const char *const path[] = { "/no/such/program", NULL };
-	struct fb_proc_spec spec = { .argv = argv };
+	struct fb_proc_spec spec = {.argv = argv, .fence = fence};
 	struct fb_proc *proc = NULL;
 	struct fb_error err = FB_ERROR_INIT;
 
@@ -124,7 +129,7 @@ static void a_failed_exec_says_why(void **state)
 	char *file = fb_xasprintf("%s/no-program", dir);
 	const char *const argv[] = { file, NULL };
 	const char *const ls[] = { "true", NULL };
-	struct fb_proc_spec spec = { .argv = argv };
+	struct fb_proc_spec spec = {.argv = argv, .fence = fence};
 	struct fb_proc *proc = NULL;
 	struct fb_error err = FB_ERROR_INIT;
 
@@ -346,7 +351,7 @@ static struct fb_proc *start_family(void)
 {
 	static char script[300];
 	static const char *const argv[] = { "sh", "-c", script, NULL };
-	static const struct fb_proc_spec spec = { .argv = argv };
+	const struct fb_proc_spec spec = {.argv = argv, .fence = fence};
 	struct fb_proc *proc = NULL;
 	struct fb_error err = FB_ERROR_INIT;
 
@@ -363,14 +368,11 @@ static void killing_takes_the_whole_family_and_tells_the_end(void **state)
 	struct fb_error err = FB_ERROR_INIT;
 
 	assert_true(becomes(3));
-	assert_false(fb_proc_ended(proc));
-	assert_true(kill(fb_proc_pid(proc), 0) == 0);
 	fb_proc_kill(proc);
 	assert_ok(fb_proc_wait(proc, &r, &err), &err);
 	assert_int_equal(r.end, FB_PROC_SIGNALLED);
 	assert_int_equal(r.status, SIGKILL);
 	assert_int_equal(nr_tagged(NULL), 0);
-	assert_true(fb_proc_ended(proc));
 	fb_proc_result_release(&r);
 	fb_proc_free(proc);
 }
@@ -420,24 +422,44 @@ static void parents_with_several_children_leave_nothing(void **state)
 	assert_true(becomes(0));
 }
 
-static pid_t parent_of(pid_t pid)
+/* The processes whose parent is @parent; at most @max. */
+static int children_of(pid_t parent, pid_t *ret, int max)
 {
-	char path[64], buf[512] = "";
-	int fd, ppid = 0;
+	DIR *proc = opendir("/proc");
+	struct dirent *e;
+	int n = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY);
-	assert_true(fd >= 0 && read(fd, buf, sizeof(buf) - 1) > 0);
-	close(fd);
-	assert_int_equal(sscanf(strrchr(buf, ')') + 2, "%*c %d", &ppid), 1);
-	return ppid;
+	assert_non_null(proc);
+	while ((e = readdir(proc)) && n < max) {
+		char path[300], buf[512] = "", *end;
+		int fd, ppid = 0;
+
+		snprintf(path, sizeof(path), "/proc/%s/stat", e->d_name);
+		fd = atoi(e->d_name) > 0 ? open(path, O_RDONLY) : -1;
+		if (fd < 0)
+			continue;
+		if (read(fd, buf, sizeof(buf) - 1) > 0 && (end = strrchr(buf, ')')) &&
+		    sscanf(end + 2, "%*c %d", &ppid) == 1 && ppid == parent)
+			ret[n++] = atoi(e->d_name);
+		close(fd);
+	}
+	closedir(proc);
+	return n;
+}
+
+static pid_t only_child_of(pid_t parent)
+{
+	pid_t pids[2];
+
+	assert_int_equal(children_of(parent, pids, 2), 1);
+	return pids[0];
 }
 
 static void a_killed_keeper_is_lost_not_a_verdict(void **state)
 {
 	static char script[200];
 	static const char *const argv[] = { "sh", "-c", script, NULL };
-	static const struct fb_proc_spec spec = { .argv = argv };
+	const struct fb_proc_spec spec = {.argv = argv, .fence = fence};
 	struct fb_proc *proc = NULL;
 	struct fb_proc_result r;
 	struct fb_error err = FB_ERROR_INIT;
@@ -445,7 +467,7 @@ static void a_killed_keeper_is_lost_not_a_verdict(void **state)
 	snprintf(script, sizeof(script), "sleep %s & sleep %s; true", tag, tag);
 	assert_ok(fb_proc_start(&spec, &proc, &err), &err);
 	assert_true(becomes(3));
-	kill(parent_of(fb_proc_pid(proc)), SIGKILL);
+	kill(only_child_of(getpid()), SIGKILL);
 	assert_ok(fb_proc_wait(proc, &r, &err), &err);
 	assert_int_equal(r.end, FB_PROC_LOST);
 	assert_true(becomes(0));
@@ -463,15 +485,140 @@ static void a_killed_keeper_with_output_held_open_does_not_block(void **state)
 	pid_t stray = 0;
 
 	assert_true(becomes(3));
-	kill(parent_of(fb_proc_pid(proc)), SIGKILL);
+	kill(only_child_of(getpid()), SIGKILL);
 	assert_ok(fb_proc_wait(proc, &r, &err), &err);
 	assert_int_equal(r.end, FB_PROC_LOST);
-	/* The one in a session of its own gets away: said in proc.h. End it here. */
-	if (nr_tagged(&stray))
+	/* Without a fence the one in a session of its own gets away: said in proc.h. End it. */
+	if (fb_proc_fence(proc) == FB_PROC_FENCE_NONE && nr_tagged(&stray))
 		kill(stray, SIGKILL);
 	assert_true(becomes(0));
 	fb_proc_result_release(&r);
 	fb_proc_free(proc);
+}
+
+/* Can there be a fence here? Found out by another program. */
+static bool can_fence(void)
+{
+	return system("unshare --pid --mount --fork true 2>/dev/null") == 0;
+}
+
+static void the_fence_is_there_where_it_can_be(void **state)
+{
+	struct fb_proc *proc = start_family();
+
+	assert_int_equal(fb_proc_fence(proc), can_fence() ? FB_PROC_FENCE_PID : FB_PROC_FENCE_NONE);
+	fb_proc_free(proc);
+	setenv("FIRSTBAD_NAMESPACES", "no", 1);
+	proc = start_family();
+	unsetenv("FIRSTBAD_NAMESPACES");
+	assert_int_equal(fb_proc_fence(proc), FB_PROC_FENCE_NONE);
+	fb_proc_free(proc);
+}
+
+static void kill_9_of_all_at_once_leaves_nothing_behind_a_fence(void **state)
+{
+	pid_t pid, keeper, direct;
+	int status;
+
+	if (!can_fence())
+		return;
+	pid = fork();
+	if (pid == 0) {
+		start_family();
+		pause();
+		_exit(0);
+	}
+	assert_true(becomes(3));
+	keeper = only_child_of(pid);
+	direct = only_child_of(keeper);
+	/* Stopped, none can act on what becomes of the others. */
+	kill(keeper, SIGSTOP);
+	kill(pid, SIGSTOP);
+	kill(direct, SIGKILL);
+	kill(pid, SIGKILL);
+	kill(keeper, SIGKILL);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(becomes(0));
+}
+
+static void a_fence_has_a_proc_of_its_own(void **state)
+{
+	struct fb_proc_result r;
+
+	if (!can_fence())
+		return;
+	/* The keeper and the shell. */
+	r = shell("set -- /proc/[0-9]*; echo $#; readlink /proc/self/exe >/dev/null && "
+		  "kill -0 $$ && grep -c ^Pid:.$$ /proc/$$/status");
+	assert_string_equal(fb_str_cstr(&r.out), "2\n1\n");
+	fb_proc_result_release(&r);
+	/* The one outside is still that of this process. */
+	assert_int_equal(access("/proc/self/status", R_OK), 0);
+	assert_true(nr_tagged(NULL) == 0);
+}
+
+static void numbers_of_two_fences_differ(void **state)
+{
+	struct fb_proc_result a, b;
+
+	if (!can_fence() || access("/proc/sys/kernel/ns_last_pid", W_OK) < 0)
+		return;
+	a = shell("echo $$");
+	b = shell("echo $$");
+	assert_string_not_equal(fb_str_cstr(&a.out), fb_str_cstr(&b.out));
+	fb_proc_result_release(&a);
+	fb_proc_result_release(&b);
+}
+
+static void orphans_that_ended_are_reaped(void **state)
+{
+	struct fb_proc_result r = shell(
+		"for i in 1 2 3 4 5; do (sh -c 'exit 0' &); done\n"
+		"n=0; while [ $n -lt 300 ] && grep -qs \"^PPid:.$PPID$\" $(grep -ls "
+		"'^State:.Z' /proc/[0-9]*/status); do n=$((n + 1)); sleep 0.1; done; echo $n");
+
+	assert_true(atoi(fb_str_cstr(&r.out)) < 300);
+	fb_proc_result_release(&r);
+}
+
+/* As somebody without privilege; exit status 0: as it should be, 2: there is no such fence. */
+static int try_user_fence(void)
+{
+	const char *const argv[] = {"sh", "-c", "id -u; id -g; exit 3", NULL};
+	const struct fb_proc_spec spec = {.argv = argv, .fence = FB_PROC_FENCE_USER};
+	struct fb_proc *proc = NULL;
+	struct fb_proc_result r;
+	struct fb_error err = FB_ERROR_INIT;
+
+	if (geteuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0))
+		return 1;
+	/* As after the start of a program: else /proc/self is root's. */
+	prctl(PR_SET_DUMPABLE, 1);
+	if (system("unshare --user --pid --mount --fork --mount-proc true 2>/dev/null"))
+		return 2;
+	if (fb_proc_start(&spec, &proc, &err) < 0 || fb_proc_fence(proc) != FB_PROC_FENCE_USER ||
+	    fb_proc_wait(proc, &r, &err) < 0 || r.end != FB_PROC_EXITED || r.status != 3)
+		return 3;
+	if (geteuid() == 65534 && strcmp(fb_str_cstr(&r.out), "65534\n65534\n"))
+		return 4;
+	fb_proc_result_release(&r);
+	fb_proc_free(proc);
+	return 0;
+}
+
+static void without_privilege_there_is_the_user_namespace(void **state)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0)
+		_exit(try_user_fence());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 2)
+		print_message("# no user namespaces here\n");
+	else
+		assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 static void the_last_line_of_stderr_is_in_the_error(void **state)
@@ -535,32 +682,60 @@ static int teardown(void **state)
 	return fb_remove_tree(dir, &err);
 }
 
+static int no_fence(void **state)
+{
+	fence = FB_PROC_FENCE_NONE;
+	return 0;
+}
+
+static int some_fence(void **state)
+{
+	fence = FB_PROC_FENCE_PID;
+	return 0;
+}
+
+#define PLAIN(f)                                                                                   \
+	{                                                                                          \
+#f, f, no_fence, NULL, NULL                                                        \
+	}
+#define FENCED(f)                                                                                  \
+	{                                                                                          \
+#f " behind a fence", f, some_fence, NULL, NULL                                    \
+	}
+#define BOTH(f) PLAIN(f), FENCED(f)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(exit_status_and_both_streams_come_back),
-		cmocka_unit_test(death_by_a_signal_is_not_an_exit),
-		cmocka_unit_test(a_program_that_is_not_there_is_told_from_one_that_fails),
-		cmocka_unit_test(a_failed_exec_says_why),
-		cmocka_unit_test(a_relative_program_is_found_from_here_and_started_there),
-		cmocka_unit_test(the_environment_is_set_and_unset),
-		cmocka_unit_test(stdin_is_what_is_given_or_nothing),
-		cmocka_unit_test(of_huge_output_the_end_is_kept),
-		cmocka_unit_test(a_large_limit_keeps_the_end_too),
-		cmocka_unit_test(output_to_a_file_is_not_captured),
-		cmocka_unit_test(a_file_size_limit_is_an_error_to_the_child_not_its_death),
-		cmocka_unit_test(only_passed_descriptors_reach_the_child),
-		cmocka_unit_test(the_child_gets_default_signals),
-		cmocka_unit_test(a_time_limit_ends_it_even_if_it_ignores_sigterm),
-		cmocka_unit_test(descendants_do_not_outlive_the_child),
-		cmocka_unit_test(killing_takes_the_whole_family_and_tells_the_end),
-		cmocka_unit_test(freeing_what_runs_leaves_nothing),
-		cmocka_unit_test(kill_9_of_the_parent_leaves_nothing),
-		cmocka_unit_test(parents_with_several_children_leave_nothing),
-		cmocka_unit_test(a_killed_keeper_is_lost_not_a_verdict),
-		cmocka_unit_test(a_killed_keeper_with_output_held_open_does_not_block),
-		cmocka_unit_test(the_last_line_of_stderr_is_in_the_error),
-		cmocka_unit_test(cpu_time_of_the_child_is_counted),
+		BOTH(exit_status_and_both_streams_come_back),
+		BOTH(death_by_a_signal_is_not_an_exit),
+		BOTH(a_program_that_is_not_there_is_told_from_one_that_fails),
+		BOTH(a_failed_exec_says_why),
+		BOTH(a_relative_program_is_found_from_here_and_started_there),
+		BOTH(the_environment_is_set_and_unset),
+		BOTH(stdin_is_what_is_given_or_nothing),
+		BOTH(of_huge_output_the_end_is_kept),
+		BOTH(a_large_limit_keeps_the_end_too),
+		BOTH(output_to_a_file_is_not_captured),
+		BOTH(a_file_size_limit_is_an_error_to_the_child_not_its_death),
+		BOTH(only_passed_descriptors_reach_the_child),
+		BOTH(the_child_gets_default_signals),
+		BOTH(a_time_limit_ends_it_even_if_it_ignores_sigterm),
+		BOTH(descendants_do_not_outlive_the_child),
+		BOTH(killing_takes_the_whole_family_and_tells_the_end),
+		BOTH(freeing_what_runs_leaves_nothing),
+		BOTH(kill_9_of_the_parent_leaves_nothing),
+		BOTH(parents_with_several_children_leave_nothing),
+		BOTH(a_killed_keeper_is_lost_not_a_verdict),
+		BOTH(a_killed_keeper_with_output_held_open_does_not_block),
+		BOTH(orphans_that_ended_are_reaped),
+		BOTH(the_last_line_of_stderr_is_in_the_error),
+		BOTH(cpu_time_of_the_child_is_counted),
+		FENCED(the_fence_is_there_where_it_can_be),
+		FENCED(kill_9_of_all_at_once_leaves_nothing_behind_a_fence),
+		FENCED(a_fence_has_a_proc_of_its_own),
+		FENCED(numbers_of_two_fences_differ),
+		cmocka_unit_test(without_privilege_there_is_the_user_namespace),
 		cmocka_unit_test(programs_are_found_in_path_and_sbin),
 	};
 

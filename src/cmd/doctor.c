@@ -68,6 +68,31 @@ static void check_disk(json_t *rows, const char *what, char *dir_new)
 	}
 }
 
+/* What of a job is left when everything of firstbad's is killed at once (src/util/proc.h). */
+static void check_processes(json_t *rows)
+{
+	static const char *const argv[] = {"true", NULL};
+	static const struct fb_proc_spec spec = {.argv = argv, .fence = FB_PROC_FENCE_USER};
+	static const struct {
+		const char *state, *note;
+	} rating[] = {
+		[FB_PROC_FENCE_NONE] = {"weak", "no PID namespaces: kill -9 of all of firstbad's "
+						"processes at once would leave those of a job"},
+		[FB_PROC_FENCE_PID] = {"ok", "jobs run in a PID namespace: nothing outlives them"},
+		[FB_PROC_FENCE_USER] = {"ok",
+					"jobs run in a user and PID namespace: nothing outlives "
+					"them (not those of machine command: see sudo)"},
+	};
+	FB_CLEANUP(fb_proc_freep) struct fb_proc *proc = NULL;
+	struct fb_error err = FB_ERROR_INIT;
+
+	if (fb_proc_start(&spec, &proc, &err) < 0)
+		add(rows, "processes", "fails", err.text);
+	else
+		add(rows, "processes", rating[fb_proc_fence(proc)].state,
+		    rating[fb_proc_fence(proc)].note);
+}
+
 static int check_machines(json_t *rows, const char *kernel, struct fb_error *err)
 {
 	static const char *const no_tools[] = { NULL };
@@ -119,6 +144,7 @@ int fb_cmd_doctor(int argc, char **argv)
 	check_tools(rows);
 	check_disk(rows, "cache", fb_dir_cache());
 	check_disk(rows, "data", fb_dir_data());
+	check_processes(rows);
 	if (check_machines(rows, kernel, &err) < 0)
 		return fb_fail(&err);
 	if (common.json) {

@@ -136,7 +136,11 @@ int fb_lab_open(const struct fb_lab_setup *setup, struct fb_lab **ret, struct fb
 		return -1;
 	if (make_bundle(lab, err) < 0)
 		return fb_error_wrap(err, "guest bundle");
-	if (fb_engine_local(setup->self, lab->slots, &lab->engine, err) < 0)
+	/* A user's command may be one of sudo, which a user namespace would break. */
+	if (fb_engine_local(setup->self, lab->slots,
+			    lab->machine == FB_MACHINE_COMMAND ? FB_PROC_FENCE_PID
+							       : FB_PROC_FENCE_USER,
+			    &lab->engine, err) < 0)
 		return -1;
 	/*
 	 * One worktree and one objdir a repository and worktree of the user: sessions follow

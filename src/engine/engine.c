@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/util/proc.h"
 #include "src/util/util.h"
 
 struct job {
@@ -21,11 +20,13 @@ struct job {
 struct fb_engine {
 	char *self;
 	unsigned slots;
+	enum fb_proc_fence fence;
 	struct job *jobs;
 	unsigned nr, cap;
 };
 
-int fb_engine_local(const char *self, unsigned slots, struct fb_engine **ret, struct fb_error *err)
+int fb_engine_local(const char *self, unsigned slots, enum fb_proc_fence fence,
+		    struct fb_engine **ret, struct fb_error *err)
 {
 	struct fb_engine *engine;
 
@@ -34,6 +35,7 @@ int fb_engine_local(const char *self, unsigned slots, struct fb_engine **ret, st
 	engine = fb_xcalloc(1, sizeof(*engine));
 	engine->self = fb_xstrdup(self);
 	engine->slots = slots;
+	engine->fence = fence;
 	*ret = engine;
 	return 0;
 }
@@ -61,11 +63,6 @@ void fb_engine_free(struct fb_engine *engine)
 	free(engine->jobs);
 	free(engine->self);
 	free(engine);
-}
-
-void fb_engine_freep(struct fb_engine **engine)
-{
-	fb_engine_free(*engine);
 }
 
 int fb_engine_submit(struct fb_engine *engine, enum fb_job_class class, const char *dir,
@@ -100,7 +97,7 @@ static bool can_start(const struct fb_engine *engine, const struct job *job)
 static int start(struct fb_engine *engine, struct job *job, struct fb_error *err)
 {
 	const char *argv[] = { engine->self, "job", job->dir, NULL };
-	struct fb_proc_spec spec = { .argv = argv, .out_path = job->log };
+	struct fb_proc_spec spec = {.argv = argv, .out_path = job->log, .fence = engine->fence};
 
 	if (fb_proc_start(&spec, &job->proc, err) < 0)
 		return fb_error_wrap(err, "job '%s'", job->dir);

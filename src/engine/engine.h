@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "src/util/error.h"
+#include "src/util/proc.h"
 
 enum fb_job_class {
 	FB_JOB_BUILD,	  /* may share the host with others */
@@ -28,10 +29,14 @@ enum fb_job_state {
 
 struct fb_engine;
 
-/** fb_engine_local() - Run jobs as children, at most @slots at once. @self: path of firstbad. */
-int fb_engine_local(const char *self, unsigned slots, struct fb_engine **ret, struct fb_error *err);
+/**
+ * fb_engine_local() - Run jobs as children, at most @slots at once.
+ * @self: path of firstbad.
+ * @fence: the last one that suits the jobs.
+ */
+int fb_engine_local(const char *self, unsigned slots, enum fb_proc_fence fence,
+		    struct fb_engine **ret, struct fb_error *err);
 void fb_engine_free(struct fb_engine *engine); /* cancels what still runs */
-void fb_engine_freep(struct fb_engine **engine);
 
 /** fb_engine_submit() - Queue the job in @dir. *ret_job names it in calls below. */
 int fb_engine_submit(struct fb_engine *engine, enum fb_job_class class, const char *dir,

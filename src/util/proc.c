@@ -6,11 +6,14 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -27,7 +30,7 @@ extern char **environ;
 
 /* What the keeper tells. One write below PIPE_BUF each, so never torn. */
 struct report {
-	enum { REPORT_STARTED, REPORT_EXEC_FAILED, REPORT_ENDED } what;
+	enum { REPORT_STARTED, REPORT_NO_FENCE, REPORT_EXEC_FAILED, REPORT_ENDED } what;
 	int pid;
 	int errnum;
 	enum fb_proc_end end;
@@ -37,7 +40,8 @@ struct report {
 
 struct fb_proc {
 	int keeper;	/* pid of the keeper; 0 once reaped */
-	int child;	/* pid of the child */
+	int child; /* pid of the child; 0 behind a fence, where its number means nothing here */
+	enum fb_proc_fence fence;
 	int lifeline;	/* write end: closing it kills everything */
 	int report_fd;	/* read end of the keeper's reports */
 	int out_fd, err_fd, in_fd;
@@ -86,6 +90,19 @@ char *fb_proc_find(const char *name)
 	return found;
 }
 
+/* What the keeper is told; all of it the parent's, and only read. */
+struct order {
+	const struct fb_proc_spec *spec;
+	const char *path;
+	char *const *env;
+	int stdio[3];
+	int lifeline, report_fd;
+	int *keep; /* room for KEEP_OWN and the passed descriptors */
+	enum fb_proc_fence fence;
+};
+
+#define KEEP_OWN 5
+
 /* From here to the end of keeper() nothing may use stdio or malloc'd state of the parent. */
 
 static void write_report(int fd, const struct report *report)
@@ -124,13 +141,20 @@ static int own_children(pid_t *pids, int max)
 }
 
 /*
- * Kill every descendant. A killed process's children are reparented to us, the
- * subreaper, so killing our own children until there are none reaches all of them.
+ * Kill every descendant. Behind a fence that is everybody else. Without one a killed process's
+ * children are reparented to us, the subreaper, so killing our own children until there are
+ * none reaches all of them.
  */
-static void kill_descendants(void)
+static void kill_descendants(enum fb_proc_fence fence)
 {
 	pid_t pids[512];
 
+	if (fence != FB_PROC_FENCE_NONE) {
+		kill(-1, SIGKILL);
+		while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+			;
+		return;
+	}
 	for (;;) {
 		int n = own_children(pids, (int)FB_ARRAY_SIZE(pids));
 
@@ -144,9 +168,63 @@ static void kill_descendants(void)
 	}
 }
 
-static int pidfd_of(pid_t pid)
+/* Write a file of /proc; they take one write(2) only. */
+static int put_file(const char *path, const char *text)
 {
-	return (int)syscall(SYS_pidfd_open, pid, 0);
+	int fd = open(path, O_WRONLY | O_CLOEXEC), rc;
+
+	if (fd < 0)
+		return -1;
+	rc = write(fd, text, strlen(text)) < 0 ? -1 : 0;
+	close(fd);
+	return rc;
+}
+
+/* In the user namespace everybody but us is nobody: nothing else can be had without privilege. */
+static int map_user(uid_t uid, gid_t gid)
+{
+	char line[64];
+
+	snprintf(line, sizeof(line), "%u %u 1", uid, uid);
+	if (put_file("/proc/self/uid_map", line) < 0 ||
+	    put_file("/proc/self/setgroups", "deny") < 0)
+		return -1;
+	snprintf(line, sizeof(line), "%u %u 1", gid, gid);
+	return put_file("/proc/self/gid_map", line);
+}
+
+/*
+ * The first process behind a fence: give the namespace a /proc that shows it. Other mounts
+ * stay shared with the host as they were, so what the child mounts is seen as before.
+ */
+static int settle(enum fb_proc_fence fence, uid_t uid, gid_t gid)
+{
+	char outer[32] = "";
+
+	if (fence == FB_PROC_FENCE_USER && map_user(uid, gid) < 0)
+		return -1;
+	if (readlink("/proc/self", outer, sizeof(outer) - 1) < 0 ||
+	    mount(NULL, "/proc", NULL, MS_PRIVATE, NULL) < 0 ||
+	    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+		return -1;
+	/*
+	 * Go on from our number outside: names made of $$ in shared directories must not
+	 * become equal in all jobs. A kernel that does not offer it runs them all the same.
+	 */
+	(void)put_file("/proc/sys/kernel/ns_last_pid", outer);
+	return 0;
+}
+
+/* fork(), the child being the init of namespaces of its own when there is to be a fence. */
+static pid_t fork_behind(enum fb_proc_fence fence)
+{
+	unsigned long flags = CLONE_NEWPID | CLONE_NEWNS | SIGCHLD;
+
+	if (fence == FB_PROC_FENCE_NONE)
+		return fork();
+	if (fence == FB_PROC_FENCE_USER)
+		flags |= CLONE_NEWUSER;
+	return (pid_t)syscall(SYS_clone, flags, 0, 0, 0, 0);
 }
 
 /* What firstbad handles or ignores is not for its children: ignored signals outlive exec. */
@@ -178,9 +256,9 @@ static void close_others(int *keep, unsigned nr)
 	close_range(from, ~0u, 0);
 }
 
-static void child(const struct fb_proc_spec *spec, const char *path, char *const *env,
-		  const int stdio[3], int exec_fd, pid_t keeper_pid)
+static void child(const struct order *o, int exec_fd, pid_t keeper_pid)
 {
+	const struct fb_proc_spec *spec = o->spec;
 	sigset_t none;
 	int errnum;
 
@@ -188,7 +266,7 @@ static void child(const struct fb_proc_spec *spec, const char *path, char *const
 	if (getppid() != keeper_pid)
 		_exit(127);
 	for (int i = 0; i < 3; i++)
-		if (dup2(stdio[i], i) < 0)
+		if (dup2(o->stdio[i], i) < 0)
 			goto failed;
 	for (unsigned i = 0; i < spec->nr_pass_fds; i++)
 		if (fcntl(spec->pass_fds[i], F_SETFD, 0) < 0)
@@ -211,7 +289,7 @@ static void child(const struct fb_proc_spec *spec, const char *path, char *const
 	}
 	if (spec->dir && chdir(spec->dir) < 0)
 		goto failed;
-	execve(path, (char *const *)spec->argv, env);
+	execve(o->path, (char *const *)spec->argv, o->env);
 failed:
 	errnum = errno;
 	while (write(exec_fd, &errnum, sizeof(errnum)) < 0 && errno == EINTR)
@@ -219,18 +297,37 @@ failed:
 	_exit(127);
 }
 
-/* Wait for the child to end, the lifeline to close, or the time to run out. */
-static enum fb_proc_end watch(const struct fb_proc_spec *spec, pid_t pid, int lifeline,
-			      siginfo_t *info, struct rusage *usage)
+/* Reap whatever ended, orphans too; true once that was the child. */
+static bool reap(pid_t pid, int *status, struct rusage *usage)
 {
-	int64_t deadline = spec->timeout_ns ? fb_clock_mono_ns() + spec->timeout_ns : 0;
-	int pidfd = pidfd_of(pid);
-	bool terminated = false;
-	enum fb_proc_end end = FB_PROC_EXITED;
-	int status;
+	struct rusage u;
+	int st;
+	pid_t got;
 
-	for (;;) {
-		struct pollfd p[2] = { { lifeline, POLLIN, 0 }, { pidfd, POLLIN, 0 } };
+	while ((got = wait4(-1, &st, WNOHANG, &u)) > 0)
+		if (got == pid) {
+			*status = st;
+			*usage = u;
+			return true;
+		}
+	return false;
+}
+
+/*
+ * Wait for the child to end, the lifeline to close, or the time to run out.
+ * @chld_fd: signalfd of SIGCHLD, made before the child was.
+ */
+static enum fb_proc_end watch(const struct order *o, pid_t pid, int chld_fd, int *ret_status,
+			      struct rusage *usage)
+{
+	int64_t timeout_ns = o->spec->timeout_ns;
+	int64_t deadline = timeout_ns ? fb_clock_mono_ns() + timeout_ns : 0;
+	int lifeline = o->lifeline, status = 0;
+	bool terminated = false;
+
+	while (!reap(pid, &status, usage)) {
+		struct pollfd p[2] = {{lifeline, POLLIN, 0}, {chld_fd, POLLIN, 0}};
+		struct signalfd_siginfo si;
 		int timeout = -1;
 
 		if (deadline) {
@@ -240,9 +337,9 @@ static enum fb_proc_end watch(const struct fb_proc_spec *spec, pid_t pid, int li
 							60000 : left / FB_NS_PER_MS + 1);
 		}
 		if (poll(p, 2, timeout) < 0 && errno != EINTR)
-			break;
-		if (p[1].revents)
-			break;
+			return FB_PROC_LOST;
+		if (p[1].revents && read(chld_fd, &si, sizeof(si)) < 0 && errno != EINTR)
+			return FB_PROC_LOST;
 		if (p[0].revents) {
 			/* firstbad died, or wants an end of it: then it learns how the child ended. */
 			kill(-pid, SIGKILL);
@@ -252,18 +349,14 @@ static enum fb_proc_end watch(const struct fb_proc_spec *spec, pid_t pid, int li
 			continue;
 		}
 		if (deadline && fb_clock_mono_ns() >= deadline) {
-			end = FB_PROC_TIMED_OUT;
 			kill(terminated ? pid : -pid, terminated ? SIGKILL : SIGTERM);
 			terminated = true;
 			deadline = fb_clock_mono_ns() + GRACE_NS;
 		}
 	}
-	if (wait4(pid, &status, 0, usage) < 0)
-		return FB_PROC_LOST;
-	close(pidfd);
-	info->si_status = WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
-	if (end == FB_PROC_TIMED_OUT)
-		return end;
+	*ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
+	if (terminated)
+		return FB_PROC_TIMED_OUT;
 	return WIFEXITED(status) ? FB_PROC_EXITED : FB_PROC_SIGNALLED;
 }
 
@@ -273,18 +366,23 @@ static int64_t cpu_ns(const struct rusage *u)
 	       ((int64_t)u->ru_utime.tv_usec + u->ru_stime.tv_usec) * 1000;
 }
 
-/* @keep has room for KEEP_OWN and the passed descriptors: allocated before the fork. */
-#define KEEP_OWN 5
-
-static void keeper(const struct fb_proc_spec *spec, const char *path, char *const *env,
-		   const int stdio[3], int lifeline, int report_fd, int *keep)
+static void give_up(const struct order *o, struct report *report, int what)
 {
+	report->errnum = errno;
+	report->what = what;
+	write_report(o->report_fd, report);
+	_exit(1);
+}
+
+static void keeper(const struct order *o, uid_t uid, gid_t gid)
+{
+	const struct fb_proc_spec *spec = o->spec;
 	struct report report = { .what = REPORT_STARTED };
 	int64_t start_ns = fb_clock_mono_ns();
-	struct rusage usage = { 0 };
-	siginfo_t info = { 0 };
+	struct rusage usage = {0};
 	pid_t self = getpid(), pid;
-	int exec_pipe[2];
+	int exec_pipe[2], chld_fd;
+	sigset_t chld;
 	ssize_t n;
 
 	/* A terminal's Ctrl-C reaches firstbad, which decides; the keeper must not die of it. */
@@ -299,22 +397,24 @@ static void keeper(const struct fb_proc_spec *spec, const char *path, char *cons
 
 	/* Other children's lifelines and the store must not be held open from here. */
 	for (int i = 0; i < 3; i++)
-		keep[i] = stdio[i];
-	keep[3] = lifeline;
-	keep[4] = report_fd;
+		o->keep[i] = o->stdio[i];
+	o->keep[3] = o->lifeline;
+	o->keep[4] = o->report_fd;
 	for (unsigned i = 0; i < spec->nr_pass_fds; i++)
-		keep[KEEP_OWN + i] = spec->pass_fds[i];
-	close_others(keep, KEEP_OWN + spec->nr_pass_fds);
+		o->keep[KEEP_OWN + i] = spec->pass_fds[i];
+	close_others(o->keep, KEEP_OWN + spec->nr_pass_fds);
 
-	pid = pipe2(exec_pipe, O_CLOEXEC) < 0 ? -1 : fork();
-	if (pid < 0) {
-		report.what = REPORT_EXEC_FAILED;
-		report.errnum = errno;
-		write_report(report_fd, &report);
-		_exit(1);
-	}
+	if (o->fence != FB_PROC_FENCE_NONE && settle(o->fence, uid, gid) < 0)
+		give_up(o, &report, REPORT_NO_FENCE);
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &chld, NULL);
+	chld_fd = signalfd(-1, &chld, SFD_CLOEXEC);
+	pid = chld_fd < 0 || pipe2(exec_pipe, O_CLOEXEC) < 0 ? -1 : fork();
+	if (pid < 0)
+		give_up(o, &report, REPORT_EXEC_FAILED);
 	if (pid == 0)
-		child(spec, path, env, stdio, exec_pipe[1], self);
+		child(o, exec_pipe[1], self);
 	setpgid(pid, pid);
 	close(exec_pipe[1]);
 	/* The pipe closes by itself when exec succeeds; otherwise errno comes through it. */
@@ -322,25 +422,23 @@ static void keeper(const struct fb_proc_spec *spec, const char *path, char *cons
 		n = read(exec_pipe[0], &report.errnum, sizeof(report.errnum));
 	while (n < 0 && errno == EINTR);
 	if (n > 0) {
-		report.what = REPORT_EXEC_FAILED;
-		write_report(report_fd, &report);
-		_exit(1);
+		errno = report.errnum;
+		give_up(o, &report, REPORT_EXEC_FAILED);
 	}
 	close(exec_pipe[0]);
 	for (int i = 0; i < 3; i++)
-		if (stdio[i] > 2)
-			close(stdio[i]);
+		if (o->stdio[i] > 2)
+			close(o->stdio[i]);
 	for (unsigned i = 0; i < spec->nr_pass_fds; i++)
 		close(spec->pass_fds[i]);
 	report.pid = pid;
-	write_report(report_fd, &report);
+	write_report(o->report_fd, &report);
 	report.what = REPORT_ENDED;
-	report.end = watch(spec, pid, lifeline, &info, &usage);
-	report.status = info.si_status;
-	kill_descendants();
+	report.end = watch(o, pid, chld_fd, &report.status, &usage);
+	kill_descendants(o->fence);
 	report.wall_ns = fb_clock_mono_ns() - start_ns;
 	report.cpu_ns = cpu_ns(&usage);
-	write_report(report_fd, &report);
+	write_report(o->report_fd, &report);
 	_exit(0);
 }
 
@@ -375,6 +473,69 @@ static int read_report(int fd, struct report *ret)
 	return n == (ssize_t)sizeof(*ret) ? 0 : -1;
 }
 
+/*
+ * One attempt to start the child behind @o->fence.
+ * Return: 1 when it runs, 0 when there can be no such fence here, -1.
+ */
+static int start_keeper(struct fb_proc *proc, struct order *o, struct fb_error *err)
+{
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+	struct report report;
+	int p[2], rc;
+
+	if (pipe2(p, O_CLOEXEC) < 0)
+		return fb_error_set_sys(err, errno, "pipe");
+	o->report_fd = p[1];
+	proc->keeper = fork_behind(o->fence);
+	if (proc->keeper == 0)
+		keeper(o, uid, gid);
+	if (proc->keeper < 0) {
+		int errnum = errno;
+
+		proc->keeper = 0;
+		close(p[0]);
+		close(p[1]);
+		return o->fence != FB_PROC_FENCE_NONE ? 0 : fb_error_set_sys(err, errnum, "fork");
+	}
+	close(p[1]);
+	rc = read_report(p[0], &report);
+	if (rc == 0 && report.what == REPORT_NO_FENCE) {
+		close(p[0]);
+		while (waitpid(proc->keeper, NULL, 0) < 0 && errno == EINTR)
+			;
+		proc->keeper = 0;
+		return 0;
+	}
+	proc->report_fd = p[0];
+	if (rc < 0)
+		return fb_error_set(err, FB_ERROR_INFRA, "start '%s': keeper lost",
+				    o->spec->argv[0]);
+	if (report.what == REPORT_EXEC_FAILED)
+		return fb_error_set_sys(err, report.errnum, "start '%s'", o->spec->argv[0]);
+	proc->fence = o->fence;
+	proc->child = o->fence == FB_PROC_FENCE_NONE ? report.pid : 0;
+	return 1;
+}
+
+/* The best fence first; the user namespace is of no use to one who has the other. */
+static int start_behind_best(struct fb_proc *proc, struct order *o, struct fb_error *err)
+{
+	const char *wish = getenv("FIRSTBAD_NAMESPACES");
+	enum fb_proc_fence most = wish && !strcmp(wish, "no") ? FB_PROC_FENCE_NONE : o->spec->fence;
+	int rc = 0;
+
+	for (unsigned f = FB_PROC_FENCE_PID; f <= most && rc == 0; f++) {
+		o->fence = (enum fb_proc_fence)f;
+		rc = start_keeper(proc, o, err);
+	}
+	if (rc == 0) {
+		o->fence = FB_PROC_FENCE_NONE;
+		rc = start_keeper(proc, o, err);
+	}
+	return rc < 0 ? -1 : 0;
+}
+
 int fb_proc_start(const struct fb_proc_spec *spec, struct fb_proc **ret, struct fb_error *err)
 {
 	FB_CLEANUP(fb_proc_freep) struct fb_proc *proc = fb_xcalloc(1, sizeof(*proc));
@@ -382,9 +543,9 @@ int fb_proc_start(const struct fb_proc_spec *spec, struct fb_proc **ret, struct 
 	FB_CLEANUP(fb_strvp) char **env = make_env(spec->env);
 	FB_CLEANUP(fb_freep) int *keep = NULL;
 	FB_CLEANUP(fb_closep) int null_fd = -1, out_w = -1, err_w = -1, in_r = -1;
-	FB_CLEANUP(fb_closep) int life_r = -1, report_w = -1;
-	struct report report;
-	int stdio[3], p[2];
+	FB_CLEANUP(fb_closep) int life_r = -1;
+	struct order order = {.spec = spec};
+	int *stdio = order.stdio, p[2];
 
 	proc->lifeline = proc->report_fd = proc->out_fd = proc->err_fd = proc->in_fd = -1;
 	proc->capture_max = spec->capture_max ? spec->capture_max : CAPTURE_MAX_DEFAULT;
@@ -433,25 +594,12 @@ int fb_proc_start(const struct fb_proc_spec *spec, struct fb_proc **ret, struct 
 		return fb_error_set_sys(err, errno, "pipe");
 	life_r = p[0];
 	proc->lifeline = p[1];
-	if (pipe2(p, O_CLOEXEC) < 0)
-		return fb_error_set_sys(err, errno, "pipe");
-	proc->report_fd = p[0];
-	report_w = p[1];
-
-	proc->keeper = fork();
-	if (proc->keeper < 0) {
-		proc->keeper = 0;
-		return fb_error_set_sys(err, errno, "fork");
-	}
-	if (proc->keeper == 0)
-		keeper(spec, path, env, stdio, life_r, report_w, keep);
-	close(report_w);
-	report_w = -1;
-	if (read_report(proc->report_fd, &report) < 0)
-		return fb_error_set(err, FB_ERROR_INFRA, "start '%s': keeper lost", spec->argv[0]);
-	if (report.what == REPORT_EXEC_FAILED)
-		return fb_error_set_sys(err, report.errnum, "start '%s'", spec->argv[0]);
-	proc->child = report.pid;
+	order.path = path;
+	order.env = env;
+	order.lifeline = life_r;
+	order.keep = keep;
+	if (start_behind_best(proc, &order, err) < 0)
+		return -1;
 	*ret = FB_TAKE(proc);
 	return 0;
 }
@@ -461,16 +609,9 @@ int fb_proc_fd(const struct fb_proc *proc)
 	return proc->report_fd;
 }
 
-bool fb_proc_ended(struct fb_proc *proc)
+enum fb_proc_fence fb_proc_fence(const struct fb_proc *proc)
 {
-	struct pollfd p = { proc->report_fd, POLLIN, 0 };
-
-	return poll(&p, 1, 0) > 0;
-}
-
-int fb_proc_pid(const struct fb_proc *proc)
-{
-	return proc->child;
+	return proc->fence;
 }
 
 void fb_proc_kill(struct fb_proc *proc)
@@ -561,9 +702,9 @@ int fb_proc_wait(struct fb_proc *proc, struct fb_proc_result *ret, struct fb_err
 			if (read_report(proc->report_fd, &report) < 0) {
 				report.end = FB_PROC_LOST;
 				/*
-				 * The child died with its keeper, but its own children need
-				 * not have, and one that left the group may hold the output
-				 * open for ever.
+				 * The child died with its keeper, but without a fence its own
+				 * children need not have, and one that left the group may hold
+				 * the output open for ever.
 				 */
 				if (proc->child > 0)
 					kill(-proc->child, SIGKILL);

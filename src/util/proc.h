@@ -8,8 +8,10 @@
  * get away by a double fork). The child itself dies with the keeper (PR_SET_PDEATHSIG).
  * Leftover descendants are killed too when the child ends.
  *
- * What remains: when firstbad and the keeper are killed at one and the same moment (kill -9
- * of both), the child dies, but descendants of the child live on until they end by themselves.
+ * Behind a fence the keeper is also the init of a PID namespace: the kernel kills everything
+ * in it when the keeper dies (pid_namespaces(7)), so nothing is left even when firstbad and all
+ * keepers are killed at one and the same moment (kill -9 of them all, an OOM killer). Without a
+ * fence the child dies then, but its descendants live on until they end by themselves.
  */
 #ifndef FB_UTIL_PROC_H
 #define FB_UTIL_PROC_H
@@ -27,6 +29,14 @@ enum fb_proc_end {
 	FB_PROC_LOST,	   /* the keeper was killed: nothing is known */
 };
 
+/* Each one is tried only where those before it cannot be had. */
+enum fb_proc_fence {
+	FB_PROC_FENCE_NONE,
+	FB_PROC_FENCE_PID,  /* PID and mount namespace with a /proc of its own; takes privilege */
+	FB_PROC_FENCE_USER, /* in a user namespace: no setuid programs (sudo), others are "nobody"
+			     */
+};
+
 struct fb_proc_spec {
 	const char *const *argv; /* argv[0] is looked up in firstbad's PATH; no shell, ever */
 	const char *const *env;	 /* NULL-terminated "K=V" sets, "K" unsets; NULL inherits */
@@ -39,6 +49,7 @@ struct fb_proc_spec {
 	unsigned nr_pass_fds;
 	uint64_t file_size_max;	 /* RLIMIT_FSIZE, bytes; 0: none. SIGXFSZ is ignored then */
 	int nice;		 /* added to the niceness */
+	enum fb_proc_fence fence; /* the last one to try; FIRSTBAD_NAMESPACES=no: none is */
 };
 
 struct fb_proc_result {
@@ -62,11 +73,8 @@ int fb_proc_start(const struct fb_proc_spec *spec, struct fb_proc **ret, struct 
 /** fb_proc_fd() - A descriptor that polls readable once the child has ended. Borrowed. */
 int fb_proc_fd(const struct fb_proc *proc);
 
-/** fb_proc_ended() - True once fb_proc_wait() would not block. */
-bool fb_proc_ended(struct fb_proc *proc);
-
-/** fb_proc_pid() - The child's process id. */
-int fb_proc_pid(const struct fb_proc *proc);
+/** fb_proc_fence() - The fence that the child runs behind. */
+enum fb_proc_fence fb_proc_fence(const struct fb_proc *proc);
 
 /**
  * fb_proc_kill() - Kill the child and its descendants at once; fb_proc_wait() then tells the end.
