@@ -228,6 +228,29 @@ static void an_exclusive_job_runs_alone(void **state)
 	}
 }
 
+/* However many shared jobs come after it, an exclusive one gets its turn. */
+static void nobody_overtakes_a_waiting_exclusive_job(void **state)
+{
+	struct fb_engine *engine = engine_with(2);
+	unsigned before = submit(engine, FB_JOB_BUILD, "before", "hang");
+	unsigned x = submit(engine, FB_JOB_EXCLUSIVE, "x", "ok");
+	unsigned after = submit(engine, FB_JOB_SHARED, "after", "ok");
+	struct fb_error err = FB_ERROR_INIT;
+	FB_CLEANUP(fb_freep) char *log = NULL;
+
+	assert_ok(fb_engine_wait(engine, 0, &err), &err);
+	assert_int_equal(fb_engine_state(engine, before), FB_JOB_RUNNING);
+	assert_int_equal(fb_engine_state(engine, x), FB_JOB_QUEUED);
+	assert_int_equal(fb_engine_state(engine, after), FB_JOB_QUEUED);
+	pid_in(engine, "before/child");
+	assert_int_equal(fb_engine_state(engine, after), FB_JOB_QUEUED);
+	fb_engine_cancel(engine, before);
+	wait_for_all(engine, 3);
+	log = text_of("log");
+	assert_string_equal(log, "+before\n+x\n-x\n+after\n-after\n");
+	fb_engine_free(engine);
+}
+
 static void exclusive_jobs_follow_each_other(void **state)
 {
 	struct fb_engine *engine = engine_with(8);
@@ -404,6 +427,7 @@ int main(void)
 		T(the_slots_are_never_exceeded),
 		T(all_slots_are_used),
 		T(an_exclusive_job_runs_alone),
+		T(nobody_overtakes_a_waiting_exclusive_job),
 		T(exclusive_jobs_follow_each_other),
 		T(a_job_that_does_not_exit_with_0_is_lost),
 		T(a_job_killed_from_outside_is_lost),

@@ -122,13 +122,17 @@ int fb_engine_wait(struct fb_engine *engine, int64_t timeout_ns, struct fb_error
 	FB_CLEANUP(fb_freep) struct pollfd *p = fb_xcalloc(engine->nr, sizeof(*p));
 	FB_CLEANUP(fb_freep) unsigned *who = fb_xcalloc(engine->nr, sizeof(*who));
 	unsigned n = 0;
+	bool queue_moves = true;
 
 	for (unsigned i = 0; i < engine->nr; i++) {
 		struct job *job = &engine->jobs[i];
 
-		if (job->state == FB_JOB_QUEUED && can_start(engine, job) &&
-		    start(engine, job, err) < 0)
-			return -1;
+		/* First come, first served: else shared jobs could keep an exclusive one out. */
+		if (job->state == FB_JOB_QUEUED && queue_moves) {
+			queue_moves = can_start(engine, job);
+			if (queue_moves && start(engine, job, err) < 0)
+				return -1;
+		}
 		if (job->state != FB_JOB_RUNNING)
 			continue;
 		p[n] = (struct pollfd){ fb_proc_fd(job->proc), POLLIN, 0 };

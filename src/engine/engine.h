@@ -42,7 +42,11 @@ void fb_engine_free(struct fb_engine *engine); /* cancels what still runs */
 int fb_engine_submit(struct fb_engine *engine, enum fb_job_class class, const char *dir,
 		     unsigned *ret_job, struct fb_error *err);
 
-/** fb_engine_wait() - Start what can start, then wait until a job ends or @timeout_ns passes. */
+/**
+ * fb_engine_wait() - Start what can start, then wait until a job ends or @timeout_ns passes.
+ *
+ * Jobs start in the order in which they were submitted, so none waits for ever.
+ */
 int fb_engine_wait(struct fb_engine *engine, int64_t timeout_ns, struct fb_error *err);
 
 enum fb_job_state fb_engine_state(const struct fb_engine *engine, unsigned job);
