@@ -590,13 +590,7 @@ static void settings_and_hooks_of_the_user_stay_out(void **state)
 	assert_user_unchanged(&before);
 	before = user_state();
 	fb_worktree_free(wt);
-	{
-		struct fb_error err = FB_ERROR_INIT;
-
-		assert_ok(fb_worktree_remove(h, wt_path, &err), &err);
-	}
 	assert_user_unchanged(&before);
-	assert_false(exists(repo, ".git/worktrees"));
 	fb_history_free(h);
 	free(hooks_dir);
 	free(monitor);
@@ -641,7 +635,7 @@ static void assert_no_locks(void)
 	free(admin);
 }
 
-/* Works in the worktree until it is killed; with @make_anew it also makes and removes it. */
+/* Works in the worktree until it is killed; with @make_anew it makes it again and again. */
 static void work_for_ever(bool make_anew)
 {
 	struct fb_error err = FB_ERROR_INIT;
@@ -658,7 +652,7 @@ static void work_for_ever(bool make_anew)
 			goto failed;
 		if (make_anew) {
 			fb_worktree_free(wt);
-			if (fb_worktree_remove(h, wt_path, &err) < 0)
+			if (fb_remove_tree(wt_path, &err) < 0)
 				goto failed;
 			continue;
 		}
@@ -915,15 +909,6 @@ static void must_refuse(struct fb_history *h, const char *path, const char *text
 	fb_strvp(&after);
 }
 
-static void must_not_remove(struct fb_history *h, const char *path)
-{
-	struct fb_error err = FB_ERROR_INIT;
-
-	assert_int_equal(fb_worktree_remove(h, path, &err), -1);
-	assert_error(&err, FB_ERROR_USAGE, "");
-	assert_int_equal(access(path, F_OK), 0);
-}
-
 static void what_is_not_ours_is_refused_and_left_alone(void **state)
 {
 	char *theirs = under(scratch, "theirs"), *file = under(scratch, "file");
@@ -951,10 +936,6 @@ static void what_is_not_ours_is_refused_and_left_alone(void **state)
 	must_refuse(h, in_git, "inside the repository");
 	must_refuse(h, "", "is no name");
 	must_refuse(h, "..", "is no name");
-	must_not_remove(h, theirs);
-	must_not_remove(h, linked);
-	must_not_remove(h, locked);
-	must_not_remove(h, repo);
 
 	/* A worktree that belongs to firstbad, but to another repository. */
 	repo = other_repo;
@@ -964,7 +945,6 @@ static void what_is_not_ours_is_refused_and_left_alone(void **state)
 	fb_worktree_free(wt);
 	repo = mine;
 	must_refuse(h, wt_path, "not made by firstbad");
-	must_not_remove(h, wt_path);
 	fb_history_free(other);
 	fb_history_free(h);
 
@@ -999,7 +979,6 @@ static void worktree_of_a_copied_repository_is_not_shared(void **state)
 	repo = copy;
 	h = open_history();
 	must_refuse(h, wt_path, "belongs to the repository at");
-	must_not_remove(h, wt_path);
 	fb_history_free(h);
 	repo = mine;
 	assert_clean(wt_path, "b1");
@@ -1057,8 +1036,6 @@ static void worktree_has_one_user_at_a_time(void **state)
 	assert_int_equal(fb_worktree_open(h, wt_path, &second, &err), -1);
 	assert_null(second);
 	assert_error(&err, FB_ERROR_USAGE, "another firstbad works in");
-	assert_int_equal(fb_worktree_remove(h, wt_path, &err), -1);
-	assert_error(&err, FB_ERROR_USAGE, "another firstbad works in");
 	fb_worktree_free(wt);
 	wt = open_worktree(h);
 	fb_worktree_free(wt);
@@ -1100,31 +1077,6 @@ static void each_git_holds_the_lock(void **state)
 	free(new);
 	free(script);
 	free(file);
-}
-
-static void removal_leaves_nothing_and_can_be_repeated(void **state)
-{
-	char *work = under(scratch, "work");
-	struct fb_error err = FB_ERROR_INIT;
-	struct fb_history *h;
-	struct fb_worktree *wt;
-	struct user before;
-
-	git_history(repo, "diamond");
-	h = open_history();
-	before = user_state();
-	wt = open_worktree(h);
-	checkout(h, wt, "z");
-	fb_worktree_free(wt);
-	for (int i = 0; i < 2; i++) {
-		assert_ok(fb_worktree_remove(h, wt_path, &err), &err);
-		assert_false(exists(repo, ".git/worktrees"));
-		assert_int_equal(rmdir(work), 0); /* no lock file either */
-		assert_int_equal(mkdir(work, 0777), 0);
-	}
-	assert_user_unchanged(&before);
-	fb_history_free(h);
-	free(work);
 }
 
 static void bare_and_headless_repositories_will_do(void **state)
@@ -1247,10 +1199,10 @@ int main(int argc, char **argv)
 		CLAIM(whatever_is_left_behind_is_undone),
 		CLAIM(settings_and_hooks_of_the_user_stay_out),
 		CLAIM(prune_and_gc_of_the_user_leave_the_worktree_alone),
-		{ "kill_9_during_checkouts_is_healed", kill_9_at_any_time_is_healed, setup,
-		  teardown, NULL },
-		{ "kill_9_while_making_and_removing_is_healed", kill_9_at_any_time_is_healed, setup,
-		  teardown, (void *)"anew" },
+		{"kill_9_during_checkouts_is_healed", kill_9_at_any_time_is_healed, setup, teardown,
+		 NULL},
+		{"kill_9_while_making_and_removing_is_healed", kill_9_at_any_time_is_healed, setup,
+		 teardown, (void *)"anew"},
 		CLAIM(old_beginnings_of_a_registration_are_swept),
 		CLAIM(git_never_takes_another_repository_for_ours),
 		CLAIM(what_is_not_ours_is_refused_and_left_alone),
@@ -1258,7 +1210,6 @@ int main(int argc, char **argv)
 		CLAIM(sessions_in_two_worktrees_do_not_meet),
 		CLAIM(worktree_has_one_user_at_a_time),
 		CLAIM(each_git_holds_the_lock),
-		CLAIM(removal_leaves_nothing_and_can_be_repeated),
 		CLAIM(bare_and_headless_repositories_will_do),
 	};
 	struct CMUnitTest tests[FB_ARRAY_SIZE(fixed) + FB_ARRAY_SIZE(damages)];

@@ -149,11 +149,4 @@ const char *fb_worktree_path(const struct fb_worktree *wt);
  */
 int fb_worktree_checkout(struct fb_worktree *wt, const struct fb_oid *oid, struct fb_error *err);
 
-/**
- * fb_worktree_remove() - Take the worktree and its registration away; none there is no error.
- *
- * It must not be open. Errors: FB_ERROR_USAGE when it is not ours or in use.
- */
-int fb_worktree_remove(struct fb_history *history, const char *path, struct fb_error *err);
-
 #endif

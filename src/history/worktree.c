@@ -229,7 +229,7 @@ static bool is_oid(const char *s)
 /* Paths */
 
 /* Absolute and free of symbolic links, so that one worktree has one name; it need not exist. */
-static char *canonical(const char *path, bool make_parent, struct fb_error *err)
+static char *canonical(const char *path, struct fb_error *err)
 {
 	FB_CLEANUP(fb_freep) char *copy = fb_xstrdup(path);
 	FB_CLEANUP(fb_freep) char *parent = NULL;
@@ -247,7 +247,7 @@ static char *canonical(const char *path, bool make_parent, struct fb_error *err)
 	}
 	parent = !slash ? fb_xstrdup(".") :
 		 slash == copy ? fb_xstrdup("/") : fb_xstrndup(copy, (size_t)(slash - copy));
-	if (make_parent && fb_mkdirs(parent, err) < 0)
+	if (fb_mkdirs(parent, err) < 0)
 		return NULL;
 	real = realpath(parent, NULL);
 	if (!real) {
@@ -282,7 +282,7 @@ static int lock(const char *path, bool *ret_new, struct fb_error *err)
 		if (fd < 0)
 			return fb_error_set_sys(err, errno, "open '%s'", name);
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-			/* It may have been unlinked, with its worktree, while this one waited. */
+			/* It may have been unlinked by one that found nothing of ours to hold. */
 			if (fstat(fd, &held) == 0 && stat(name, &named) == 0 &&
 			    held.st_ino == named.st_ino && held.st_dev == named.st_dev) {
 				*ret_new = is_new;
@@ -626,7 +626,7 @@ int fb_worktree_open(struct fb_history *history, const char *path, struct fb_wor
 	bool lock_is_new;
 
 	wt->lock_fd = -1;
-	wt->path = canonical(path, true, err);
+	wt->path = canonical(path, err);
 	if (!wt->path)
 		return -1;
 	if (is_inside(wt->path, history->workdir) || is_inside(wt->path, history->gitdir))
@@ -687,54 +687,36 @@ static int clean_and_checkout(struct fb_worktree *wt, const struct fb_oid *oid,
 	return run_git(wt, wt->admin, wt->path, checkout, err);
 }
 
+/*
+ * Must the index go, so that every file is written anew? When it cannot be read (a power cut
+ * emptied it), and when a program that ran here told git to look away from a file: with
+ * assume-unchanged or skip-worktree a changed file would stay as that program left it.
+ */
+static bool is_index_bad(const char *path)
+{
+	git_index *index = NULL;
+	bool bad = git_index_open(&index, path) < 0;
+
+	for (size_t i = 0; !bad && i < git_index_entrycount(index); i++) {
+		const git_index_entry *e = git_index_get_byindex(index, i);
+
+		bad = (e->flags & GIT_INDEX_ENTRY_VALID) ||
+		      (e->flags_extended & GIT_INDEX_ENTRY_SKIP_WORKTREE);
+	}
+	git_index_free(index);
+	return bad;
+}
+
 int fb_worktree_checkout(struct fb_worktree *wt, const struct fb_oid *oid, struct fb_error *err)
 {
 	FB_CLEANUP(fb_freep) char *index = fb_xasprintf("%s/index", wt->admin);
-	struct fb_error first = FB_ERROR_INIT;
 
 	if (!is_oid(oid->hex))
 		return fb_error_set(err, FB_ERROR_USAGE, "'%.40s' is no object name", oid->hex);
-	if (clean_and_checkout(wt, oid, &first) == 0)
-		return 0;
-	/*
-	 * An index that a power cut emptied ("index file corrupt", "index file smaller than
-	 * expected"), or in which a program told git to look away from a file that it changed
-	 * ("Entry 'x' not uptodate"): without it every file is written anew. Not for other
-	 * failures: the times of the unchanged files are worth much to the next build.
-	 */
-	if (first.code == FB_ERROR_CHILD &&
-	    (strstr(first.text, "index file") || strstr(first.text, "not uptodate")) &&
-	    unlink(index) == 0 &&
-	    clean_and_checkout(wt, oid, err) == 0)
-		return 0;
-	if (err->code == FB_ERROR_NONE)
-		*err = first;
-	return fb_error_wrap(err, "checkout of %.12s in '%s'", oid->hex, wt->path);
-}
-
-int fb_worktree_remove(struct fb_history *history, const char *path, struct fb_error *err)
-{
-	FB_CLEANUP(fb_freep) char *real = canonical(path, false, err);
-	FB_CLEANUP(fb_freep) char *admin = NULL;
-	FB_CLEANUP(fb_closep) int fd = -1;
-	bool lock_is_new;
-	struct stat st;
-	int rc = 0;
-
-	if (!real)
-		return -1;
-	fd = lock(real, &lock_is_new, err);
-	if (fd < 0)
-		return -1;
-	admin = find_admin(history, real);
-	if (admin)
-		/* The registration goes last: until then an interrupted removal can be repeated. */
-		rc = check_link(real, admin, err) < 0 || fb_remove_tree(real, err) < 0 ||
-				     remove_admin(history, admin, err) < 0 ?
-			     fb_error_wrap(err, "remove the worktree '%s'", real) : 0;
-	else if (lstat(real, &st) == 0)
-		rc = not_ours(real, err);
-	if (rc == 0 || lock_is_new)
-		remove_lock(real);
-	return rc;
+	/* Never else: the times of the unchanged files are worth much to the next build. */
+	if (is_index_bad(index) && unlink(index) < 0 && errno != ENOENT)
+		return fb_error_set_sys(err, errno, "remove '%s'", index);
+	if (clean_and_checkout(wt, oid, err) < 0)
+		return fb_error_wrap(err, "checkout of %.12s in '%s'", oid->hex, wt->path);
+	return 0;
 }
