@@ -52,12 +52,15 @@ const char *fb_guest_new_disk(uint64_t size_b, char *why, size_t size);
 
 /* step.c: one process at a time. */
 
+#define FB_STEP_KEEP (8u << 20)
+
 struct fb_step_end {
 	bool timed_out;
 	bool stuck;	  /* not even SIGKILL ended it */
 	bool exec_failed; /* .status is errno */
 	bool signalled;	  /* .status is the signal */
 	int status;
+	bool out_cut;		  /* stdout was longer than FB_STEP_KEEP */
 	int64_t start_ns, end_ns; /* CLOCK_BOOTTIME */
 	double user_s, system_s;
 	long vcsw, ivcsw, minflt, majflt;
@@ -65,7 +68,9 @@ struct fb_step_end {
 
 /**
  * fb_step_run() - Run @argv in its own session and wait, saying a beat now and then.
- * @out, @err: files for its output, truncated first.
+ * @out, @err: files for its output, truncated first. What is longer than FB_STEP_KEEP keeps its
+ * beginning and its end, as much again of the lines between that begin with "firstbad:", and a line
+ * that tells how much is missing.
  * @dir: working directory.
  * @in_guest: kill every other process afterwards, wherever it went.
  */

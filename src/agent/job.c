@@ -11,7 +11,6 @@
 
 #include "src/agent/agent.h"
 
-#define OUT_MAX	   (8u << 20)  /* more output than this is refused, never cut */
 #define ERR_MAX	   (16u << 10) /* its tail is sent */
 #define RESULT_MAX (1u << 20)
 #define WHY_MAX	   512
@@ -327,11 +326,12 @@ static void measure(struct run *run, json_t **ret_counters, bool *ret_stuck)
 	fb_step_why(&end, argv[0], run->err, run->why, sizeof(run->why));
 	*ret_stuck = end.stuck;
 	*ret_counters = fb_counts_json(&before, &after, &end);
-	buf = read_tail(run->out, OUT_MAX, &len, &cut);
-	if (cut && !run->why[0])
+	buf = read_tail(run->out, FB_STEP_KEEP, &len, &cut);
+	/* Output that is not whole is refused: what is missing could be a value. */
+	if (end.out_cut && !run->why[0])
 		snprintf(run->why, sizeof(run->why), "%s: more than %u MiB of output", argv[0],
-			 OUT_MAX >> 20);
-	if (!cut)
+			 FB_STEP_KEEP >> 20);
+	if (!end.out_cut)
 		fb_say_bytes("out", run->cell, run->run, buf, len);
 	free(buf);
 	say_result_file(run);
@@ -368,6 +368,12 @@ static bool do_run(struct fb_agent *agent, const json_t *job, const json_t *spec
 	fb_say(json_pack("{s:s, s:I, s:I, s:b, s:b, s:s, s:o}", "ev", "end", "cell",
 			 (json_int_t)cell, "run", (json_int_t)nr, "ok", !run.why[0], "stuck", stuck,
 			 "why", run.why, "counters", counters ? counters : json_object()));
+	/* What was sent need not lie there twice. */
+	if (!run.why[0]) {
+		unlink(run.out);
+		unlink(run.err);
+		unlink(run.result);
+	}
 	free(run.out);
 	free(run.err);
 	free(run.result);
