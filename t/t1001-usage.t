@@ -55,8 +55,12 @@ fb_expect 'a plan that is no YAML is file, line and column' '
 	fb_must_fail 64 firstbad -C repo bisect auto --plan ../wrong.yaml c5 c1 2>err &&
 	one_error && fb_grep "wrong.yaml:[0-9]+:[0-9]+: " err
 '
-fb_expect 'a plan that is not there' '
-	fb_must_fail 74 firstbad -C repo measure nosuch.yaml 2>err && one_error
+fb_expect 'a plan that cannot be read is named' '
+	fb_must_fail 64 firstbad -C repo measure nosuch.yaml 2>err && one_error &&
+	fb_grep "plan: .*nosuch.yaml.*No such file" err &&
+	fb_must_fail 64 firstbad -C repo measure . 2>err && one_error && fb_grep "directory" err &&
+	fb_must_fail 64 firstbad -C repo bisect auto --plan nosuch.yaml c5 c1 2>err && one_error &&
+	fb_grep "nosuch.yaml" err
 '
 fb_expect 'no repository' '
 	mkdir -p empty && fb_must_fail 64 env GIT_CEILING_DIRECTORIES="$PWD" \

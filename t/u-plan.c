@@ -269,7 +269,7 @@ static void a_file_is_read_and_named(void **state)
 	assert_int_equal(fb_plan_load(path, kconfig, &plan, &err), -1);
 	assert_error(&err, FB_ERROR_INPUT, place);
 	assert_int_equal(fb_plan_load("no-such.yaml", kconfig, &plan, &err), -1);
-	assert_error(&err, FB_ERROR_SYSTEM, "no-such.yaml");
+	assert_error(&err, FB_ERROR_USAGE, "no-such.yaml");
 	assert_null(plan);
 }
 

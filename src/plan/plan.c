@@ -937,6 +937,11 @@ int fb_plan_load(const char *path, const char *kconfig_dir, struct fb_plan **ret
 
 	if (rc == 0)
 		rc = fb_plan_parse(fb_str_cstr(&s), s.len, path, kconfig_dir, ret, err);
+	else {
+		/* A name that leads to no plan is the user's mistake, not the system's. */
+		err->code = FB_ERROR_USAGE;
+		fb_error_wrap(err, "plan");
+	}
 	fb_str_release(&s);
 	return rc;
 }

@@ -43,7 +43,7 @@ struct fb_plan {
 int fb_plan_parse(const char *buf, size_t len, const char *name, const char *kconfig_dir,
 		  struct fb_plan **ret, struct fb_error *err);
 
-/** fb_plan_load() - The same from a file. */
+/** fb_plan_load() - The same from a file; FB_ERROR_USAGE when it cannot be read. */
 int fb_plan_load(const char *path, const char *kconfig_dir, struct fb_plan **ret,
 		 struct fb_error *err);
 void fb_plan_free(struct fb_plan *plan);
