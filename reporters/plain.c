@@ -163,7 +163,8 @@ static void headline(const struct fb_report *r, struct fb_str *out)
 		fb_str_add(out, ".\nWhat lies between them cannot be tested, so they cannot be "
 				"told apart:\n\n");
 	} else if (!strcmp(v, "none")) {
-		fb_str_addf(out, "No regression: the ends do not differ by %.3g%% or more",
+		fb_str_addf(out, "No %s: the ends do not differ by %.3g%% or more",
+			    strcmp(r->looked_for, "any") ? r->looked_for : "change",
 			    100 * r->min_effect);
 		if (isfinite(r->confidence)) {
 			fb_str_add(out, " (");

@@ -34,7 +34,9 @@ struct fb_report_check {
 };
 
 struct fb_report {
-	const char *verdict;   /* "found", "range", "none", ...; fb_verdict_name() */
+	const char *verdict; /* "found", "range", "none", ... */
+	const char
+		*looked_for; /* "regression", "improvement" or "any": what the bisection was for */
 	const char *session;
 	const char *version;   /* of firstbad */
 	const char *repo;

@@ -66,6 +66,7 @@ static struct fb_report base_report(void)
 {
 	return (struct fb_report){
 		.verdict = "found",
+		.looked_for = "regression",
 		.session = "3f9c01",
 		.version = "0.1",
 		.repo = "/src/linux/.git",
@@ -115,10 +116,11 @@ static char *rendered(const struct fb_reporter *how, const struct fb_report *r)
 
 /* The keys of a JSON report: programs rely on each being there, in every report. */
 static const char *const keys[] = {
-	"schema",	  "firstbad",	  "session",	 "verdict", "commits",	      "confidence",
-	"something_else", "good",	  "bad",	 "cell",    "metric",	      "unit",
-	"better",	  "min_effect",	  "effect",	 "boots",   "commits_tested", "candidates",
-	"machine",	  "machine_note", "fingerprint", "steps",   "checks",	      "plan",
+	"schema",      "firstbad",	 "session",    "verdict",    "commits",
+	"confidence",  "something_else", "good",       "bad",	     "cell",
+	"metric",      "unit",		 "better",     "min_effect", "effect",
+	"boots",       "commits_tested", "candidates", "machine",    "machine_note",
+	"fingerprint", "steps",		 "checks",     "plan",	     "looked_for",
 };
 
 /* Parses, strictly: no key twice, nothing behind it, no key missing. */
@@ -206,6 +208,26 @@ static void none_reads_as_agreed(void **state)
 	r.commits_tested = 1;
 	r.candidates = 1;
 	check_golden("none", &r);
+}
+
+static void none_says_what_was_looked_for(void **state)
+{
+	static const char *const text[][2] = {{"regression", "No regression: the ends"},
+					      {"improvement", "No improvement: the ends"},
+					      {"any", "No change: the ends"}};
+
+	for (size_t i = 0; i < FB_ARRAY_SIZE(text); i++) {
+		struct fb_report r = base_report();
+		FB_CLEANUP(fb_freep) char *plain = NULL, *json = NULL, *key = NULL;
+
+		r.verdict = "none";
+		r.looked_for = text[i][0];
+		plain = rendered(&fb_reporter_plain, &r);
+		assert_true(fb_str_has_prefix(plain, text[i][1]));
+		json = rendered(&fb_reporter_json, &r);
+		key = fb_xasprintf("\"looked_for\": \"%s\"", text[i][0]);
+		assert_non_null(strstr(json, key));
+	}
 }
 
 static void undecided_reads_as_agreed(void **state)
@@ -546,6 +568,7 @@ int main(void)
 		cmocka_unit_test(found_reads_as_agreed),
 		cmocka_unit_test(range_reads_as_agreed),
 		cmocka_unit_test(none_reads_as_agreed),
+		cmocka_unit_test(none_says_what_was_looked_for),
 		cmocka_unit_test(undecided_reads_as_agreed),
 		cmocka_unit_test(something_else_reads_as_agreed),
 		cmocka_unit_test(base_bad_reads_as_agreed),

@@ -54,6 +54,11 @@ int fb_verdict_find(const char *name)
 
 static const char *const change_names[] = { "regression", "improvement", "any" };
 
+const char *fb_change_name(enum fb_change change)
+{
+	return change_names[change];
+}
+
 /* --- beginning and loading -------------------------------------------------------------- */
 
 int fb_bisect_begin(struct fb_store *store, struct fb_history *history, const struct fb_plan *plan,

@@ -16,6 +16,9 @@ enum fb_change {
 	FB_CHANGE_ANY,
 };
 
+/** fb_change_name() - "regression", "improvement", "any". */
+const char *fb_change_name(enum fb_change change);
+
 struct fb_bisect_args {
 	struct fb_oid bad;
 	const struct fb_oid *good;

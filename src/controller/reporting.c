@@ -227,6 +227,7 @@ static int fill(struct fb_reporting *r, const struct fb_bisect *b, struct fb_err
 	p->machine = b->plan->machine;
 	p->machine_note = machine_note(b->plan->machine);
 	p->verdict = fb_json_str(verdict, "verdict");
+	p->looked_for = fb_change_name(b->change);
 	fill_numbers(r, b, verdict);
 	if (name_commit(r, b, &b->range->oid[b->range->good[0]], &p->good, err) < 0 ||
 	    name_commit(r, b, &b->range->oid[b->range->bad], &p->bad, err) < 0 ||
