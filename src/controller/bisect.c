@@ -440,9 +440,9 @@ static int take_failure(struct fb_bisect *b, uint32_t node, const struct fb_stor
 }
 
 /*
- * A boot that ended well without a value that has a logarithm. As the first of all it is a
- * mistake of the plan; later it is a property of the commit, like any other failure. Told
- * before anything is stored, so that the session can still be read.
+ * A boot that ended well without a value that has a logarithm. When even the first of all has no
+ * value it is a mistake of the plan; else it is a property of the commit, like any other failure.
+ * Told before anything is stored, so that the session can still be read.
  */
 static int take_no_value(struct fb_bisect *b, uint32_t node, const struct fb_store_boot *boot,
 			 const char *key, double value, struct fb_error *err)
@@ -452,7 +452,7 @@ static int take_no_value(struct fb_bisect *b, uint32_t node, const struct fb_sto
 			       fb_xasprintf("%s is %g: only values above zero can be bisected",
 					    b->metric, value);
 
-	if (b->measured)
+	if (b->measured || !isnan(value))
 		return take_failure(b, node, boot, why, err);
 	return fb_error_set(err, FB_ERROR_USAGE, "%s: %s at %.12s", key, why,
 			    b->range->oid[node].hex);
@@ -709,6 +709,30 @@ static int end_untestable(struct fb_bisect *b, uint32_t node, struct fb_error *e
 	return finish(b, verdict_json(b, &v, -1, NULL), err);
 }
 
+/* There are values, but none that can be followed: zero, or missing in some boots. */
+static int end_unusable(struct fb_bisect *b, const uint32_t ends[2], struct fb_error *err)
+{
+	const char *metric = b->survey->only_metric;
+	FB_CLEANUP(fb_freep)
+	char *cause = metric ? fb_xasprintf("%s is not above zero in every boot", metric)
+			     : fb_xstrdup("no headline metric is above zero in every boot");
+	struct fb_verdict v = {.kind = FB_VERDICT_UNTESTABLE,
+			       .nodes = ends,
+			       .nr_nodes = 2,
+			       .confidence = NAN,
+			       .other = NAN,
+			       .effect = NAN,
+			       .boots = (unsigned)b->nr_used};
+
+	for (int i = 0; i < 2; i++)
+		if (happen(b, "skip",
+			   json_pack("{s:s, s:s}", "commit", b->range->oid[ends[i]].hex, "cause",
+				     cause),
+			   err) < 0)
+			return -1;
+	return finish(b, verdict_json(b, &v, -1, metric), err);
+}
+
 /* The limits of the plan hold for the survey too. */
 static bool is_spent(const struct fb_bisect *b, int64_t deadline_ns)
 {
@@ -741,13 +765,17 @@ static int run_survey(struct fb_bisect *b, struct fb_lab *lab, int64_t deadline_
 				return end_untestable(b, ends[i], err);
 			}
 	}
-	if (state == FB_SURVEY_UNUSABLE && b->survey->only_metric)
-		return fb_error_set(err, FB_ERROR_USAGE,
-				    "the plan's cells do not measure '%s', or not above zero in every boot",
-				    b->survey->only_metric);
-	if (state == FB_SURVEY_UNUSABLE)
-		return fb_error_set(err, FB_ERROR_USAGE,
-				    "no headline metric of the plan has a value above zero in every boot");
+	if (state == FB_SURVEY_UNUSABLE && !b->survey->nr)
+		return b->survey->only_metric
+			       ? fb_error_set(err, FB_ERROR_USAGE,
+					      "the plan's cells do not measure '%s'",
+					      b->survey->only_metric)
+			       : fb_error_set(err, FB_ERROR_USAGE,
+					      "the plan's cells measure no headline metric");
+	if (state == FB_SURVEY_UNUSABLE) {
+		*ret_done = true;
+		return end_unusable(b, ends, err);
+	}
 	if (best)
 		fb_search_verdict(best->search, &v);
 	if (state == FB_SURVEY_CHOSEN) {
