@@ -66,8 +66,84 @@ fb_expect 'a file that git was told to look away from is put back' '
 	fb_grep "\"change 7\"" out
 '
 
+fb_expect 'also one that is not in the index for git' '
+	rm -rf repo && world_make &&
+	wrap_bench "\$FB_SCRATCH/bench; git update-index --skip-worktree speed other; echo broken >speed; echo 1 >other; exit" &&
+	firstbad -C repo bisect auto -q --plan ../plan.yaml c12 c1 >out &&
+	fb_grep "\"change 7\"" out &&
+	firstbad -C repo report --json >r.json && fb_grep ! "\"skipped\": \"" r.json
+'
+
+# What a command does to the job that it runs in is its own failure, and that of its commit alone.
+fb_expect 'a command that kills its agent is skipped with the cause' '
+	rm -rf repo && world_make &&
+	wrap_bench "case \$n in 5|6) kill -9 \$PPID; sleep 100;; esac" &&
+	fb_must_fail 10 firstbad -C repo bisect auto -q --plan ../plan.yaml c12 c1 >out &&
+	fb_grep "\"change 7\"" out && fb_grep "\"change 5\"" out && readable &&
+	fb_grep "spoiled its own job 3 times.*the agent was killed" r.json
+'
+fb_expect 'so is one that deletes the directory of its job' '
+	rm -rf repo && world_make &&
+	wrap_bench "case \$n in 5|6) rm -rf \"\${FIRSTBAD_RESULT%/tmp/*}\"; exit 1;; esac" &&
+	fb_must_fail 10 firstbad -C repo bisect auto -q --plan ../plan.yaml c12 c1 >out &&
+	fb_grep "\"change 7\"" out && readable && fb_grep "spoiled its own job 3 times" r.json
+'
+if unshare --pid --mount --fork true 2>/dev/null; then
+	fb_expect 'and one that kills whatever it can' '
+	rm -rf repo && world_make &&
+	wrap_bench "case \$n in 5|6) kill -9 -1;; esac" &&
+	fb_must_fail 10 firstbad -C repo bisect auto -q --plan ../plan.yaml c12 c1 >out &&
+	fb_grep "\"change 7\"" out && readable && fb_grep "spoiled its own job 3 times" r.json
+'
+else
+	# Without a namespace this test would be among them.
+	fb_skip 'and one that kills whatever it can' 'no PID namespaces here'
+fi
+# The agent cannot be started in any job: that is no failure of a commit.
+fb_expect 'a lab in which no job goes well is infra, exit status 75' '
+	rm -rf repo && world_make && printf "#!/bin/sh\nexit 1\n" >agent && chmod +x agent &&
+	fb_must_fail 75 env FIRSTBAD_AGENT="$PWD/agent" \
+		firstbad -C repo bisect auto -q --plan ../plan.yaml c12 c1 2>err &&
+	fb_grep "went wrong 3 times" err &&
+	firstbad -C repo bisect auto -q >out && fb_grep "\"change 7\"" out
+'
+
+# 100 MB at each boot of two commits.
+fb_expect 'output without measure is refused, and does not stay on the disk' '
+	rm -rf repo "$XDG_DATA_HOME" && world_make &&
+	wrap_bench "much() { head -c 50000000 /dev/zero | tr \"\\0\" x; echo; }
+		case \$n in 5|6) much; echo firstbad: between 5; much;; esac" &&
+	fb_must_fail 10 firstbad -C repo bisect auto -q --plan ../plan.yaml c12 c1 >out &&
+	fb_grep "\"change 7\"" out && readable && fb_grep "more than 8 MiB of output" r.json &&
+	find "$XDG_DATA_HOME" -name stdout -size +1M >big && test -s big &&
+	cut -c 1-60 "$(head -n 1 big)" >lines && cat lines &&
+	test "$(grep -c "^xxxx" lines)" = 1 && fb_grep "^firstbad: between 5$" lines &&
+	fb_grep "^.firstbad: 9[0-9]{7} bytes left out here.$" lines &&
+	tail -n 1 lines | grep "^firstbad: score [0-9.]*$" &&
+	test "$(du -sm "$XDG_DATA_HOME" | cut -f1)" -lt $((9 * $(wc -l <big) + 10))
+'
+
+fb_expect 'values that are all zero end the session with the cause' '
+	rm -rf repo && world_set 1 12 0 && world_make &&
+	for o in "" "--metric score" "--metric score --cell testcase=command"; do
+		fb_must_fail 14 firstbad -C repo bisect auto -q --plan ../plan.yaml $o c12 c1 >out &&
+		fb_grep "^Nothing can be said" out && fb_grep "above zero" out && readable &&
+		boots=$(wc -l <count) &&
+		fb_must_fail 14 firstbad -C repo bisect auto -q >again && fb_cmp out again &&
+		test "$(wc -l <count)" = "$boots" || exit 1
+	done
+'
+
+fb_expect 'a bisection for improvements tells of them when there is none' '
+	rm -rf repo && world_set 1 12 100 && world_make &&
+	fb_must_fail 11 firstbad -C repo bisect auto -q --plan ../plan.yaml --change improvement c12 c1 >out &&
+	fb_grep "^No improvement: " out &&
+	firstbad -C repo report --json >r.json && fb_grep "\"looked_for\": \"improvement\"" r.json
+'
+
+rm -rf repo && world_set 7 12 80
 fb_expect 'max_boots ends the comparison of the ends, too' '
-	rm -rf repo && world_make && sed -i "1i max_boots: 4" plan.yaml &&
+	world_make && sed -i "1i max_boots: 4" plan.yaml &&
 	fb_must_fail 12 firstbad -C repo bisect auto -q --plan ../plan.yaml c12 c1 >out &&
 	test "$(wc -l <count)" = 4 && fb_grep "[ ,]4 boots" out &&
 	firstbad -C repo report >again && fb_cmp out again

@@ -68,7 +68,8 @@ static enum fb_end judge_ended(const struct fb_watch *w, char **ret_why)
 		return end_with(FB_END_BOOT_FAILED, ret_why,
 				fb_xstrdup("the kernel is a vmlinux without CONFIG_PVH"));
 	if (!w->exited)
-		return end_with(FB_END_INFRA, ret_why, fb_xstrdup("QEMU was killed"));
+		return end_with(FB_END_INFRA, ret_why,
+				fb_xasprintf("%s was killed", w->qmp ? "QEMU" : "the agent"));
 	return end_with(FB_END_INFRA, ret_why,
 			fb_xasprintf("%s ended with status %d%s%s",
 				     w->qmp ? "QEMU" : "the agent", w->status,

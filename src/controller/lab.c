@@ -578,54 +578,117 @@ static int submit_boot(struct fb_lab *lab, const struct fb_cell *cells, size_t n
 				a->dir, &a->job, err);
 }
 
+/* Return: 1, the boot is stored; -1. */
+static int keep_boot(struct fb_lab *lab, const struct fb_cell *cells, size_t nr_cells,
+		     const struct fb_lab_request *request, const char *env, const struct attempt *a,
+		     const struct fb_boot_result *result, struct fb_store_boot *ret,
+		     struct fb_error *err)
+{
+	struct fb_oid commit = request->kernel->commit;
+	struct fb_store_boot boot = {.session = lab->session,
+				     .env = fb_xstrdup(env),
+				     .signature = fb_xstrdup(request->kernel->signature),
+				     .commit = fb_xstrdup(commit.hex),
+				     .seed = request->seed,
+				     .started_s = a->started_s,
+				     .dir = fb_xstrdup(a->dir)};
+
+	read_boot(cells, nr_cells, result, &boot);
+	lab->boot_ns += result->wall_ns;
+	lab->nr_boots++;
+	if (fb_store_boot_add(lab->store, &boot, err) < 0) {
+		fb_store_boot_release(&boot);
+		return -1;
+	}
+	*ret = boot;
+	return 1;
+}
+
+/*
+ * Can this lab run a job at all? One that does nothing, where the command ran.
+ * Return: 1, it can; 0; -1.
+ */
+static int try_idle_job(struct fb_lab *lab, const struct fb_lab_kernel *kernel,
+			struct fb_error *err)
+{
+	FB_CLEANUP(fb_freep) char *dir = fb_xasprintf("%s/idle", lab->jobs_dir);
+	FB_CLEANUP(fb_boot_spec_release) struct fb_boot_spec spec = {0};
+	FB_CLEANUP(fb_boot_result_release) struct fb_boot_result result = {0};
+	struct fb_error why = FB_ERROR_INIT;
+	json_auto_t *v = NULL;
+	unsigned job;
+
+	if (boot_spec(lab, NULL, 0, &spec, err) < 0 ||
+	    fb_worktree_checkout(lab->wt, &kernel->commit, err) < 0)
+		return -1;
+	json_array_append_new(spec.cells, json_pack("{s:[s]}", "measure", "true"));
+	if (job_dir(dir, "boot", fb_boot_spec_to_json(&spec), err) < 0 ||
+	    fb_engine_submit(lab->engine, FB_JOB_EXCLUSIVE, dir, &job, err) < 0 ||
+	    wait_jobs(lab, &job, 1, err) < 0)
+		return -1;
+	v = job_result(dir, fb_engine_state(lab->engine, job), &why);
+	return v && fb_boot_result_from_json(v, &result, &why) == 0 && result.end == FB_END_OK;
+}
+
+/*
+ * What went wrong each time is infra, unless the command did it: machine command shares the host
+ * with its jobs, so a command can kill the agent that runs it or delete the job's directory.
+ * The lab cannot see who did it, but whether a job that does nothing comes through: then the
+ * fault is that of what ran, and the boot is one that failed, with the cause.
+ */
+static int blame(struct fb_lab *lab, const struct fb_cell *cells, size_t nr_cells,
+		 const struct fb_lab_request *request, const char *env, const struct attempt *a,
+		 const char *text, struct fb_store_boot *ret, struct fb_error *err)
+{
+	FB_CLEANUP(fb_boot_result_release)
+	struct fb_boot_result failed = {
+		.end = FB_END_TEST_FAILED,
+		.first_line_ns = -1,
+		.agent_ns = -1,
+		.setup_ns = -1,
+		.guest_ns = -1,
+	};
+	int works =
+		lab->machine == FB_MACHINE_COMMAND ? try_idle_job(lab, request->kernel, err) : 0;
+
+	if (works < 0)
+		return -1;
+	if (!works)
+		return fb_error_set(err, FB_ERROR_INFRA, "boot of %.12s went wrong %u times: %s",
+				    request->kernel->commit.hex, a->tries, text);
+	failed.why = fb_xasprintf("the command spoiled its own job %u times, others go well: %s",
+				  a->tries, text);
+	return keep_boot(lab, cells, nr_cells, request, env, a, &failed, ret, err);
+}
+
 /* 1: stored; 0: the lab spoiled it, try again; -1: error. */
 static int collect_boot(struct fb_lab *lab, const struct fb_cell *cells, size_t nr_cells,
 			const struct fb_lab_request *request, const char *env, struct attempt *a,
 			struct fb_store_boot *ret, struct fb_error *err)
 {
-	FB_CLEANUP(fb_boot_result_release) struct fb_boot_result result = { 0 };
-	struct fb_oid commit = request->kernel->commit;
+	FB_CLEANUP(fb_boot_result_release) struct fb_boot_result result = {0};
 	json_auto_t *v = NULL;
 	struct fb_error why = FB_ERROR_INIT;
+	const char *text;
 
 	v = job_result(a->dir, fb_engine_state(lab->engine, a->job), &why);
 	if (v && fb_boot_result_from_json(v, &result, &why) == 0 && result.end != FB_END_INFRA) {
-		struct fb_store_boot boot = { .session = lab->session,
-					      .env = fb_xstrdup(env),
-					      .signature = fb_xstrdup(request->kernel->signature),
-					      .commit = fb_xstrdup(commit.hex),
-					      .seed = request->seed,
-					      .started_s = a->started_s,
-					      .dir = fb_xstrdup(a->dir) };
-
-		read_boot(cells, nr_cells, &result, &boot);
-		lab->boot_ns += result.wall_ns;
-		lab->nr_boots++;
-		if (result.end == FB_END_UNUSABLE) {
-			fb_store_boot_release(&boot);
-			return fb_error_set(err, FB_ERROR_MISSING, "machine %s cannot be used here: %s",
+		if (result.end == FB_END_UNUSABLE)
+			return fb_error_set(err, FB_ERROR_MISSING,
+					    "machine %s cannot be used here: %s",
 					    fb_machine_name(lab->machine),
 					    result.why ? result.why : "unknown reason");
-		}
-		if (fb_store_boot_add(lab->store, &boot, err) < 0) {
-			fb_store_boot_release(&boot);
-			return -1;
-		}
-		*ret = boot;
-		return 1;
+		return keep_boot(lab, cells, nr_cells, request, env, a, &result, ret, err);
 	}
 	if (why.code != FB_ERROR_NONE && why.code != FB_ERROR_INFRA) {
 		*err = why;
 		return blame_cache(lab, request->kernel->boot_path, err);
 	}
+	text = why.code != FB_ERROR_NONE ? why.text : result.why ? result.why : "unknown reason";
 	if (a->tries >= INFRA_TRIES)
-		return fb_error_set(err, FB_ERROR_INFRA, "boot of %.12s went wrong %u times: %s",
-				    commit.hex, a->tries,
-				    why.code != FB_ERROR_NONE ? why.text :
-				    result.why		      ? result.why :
-								"unknown reason");
-	fb_lab_tell(lab, "boot of %.12s went wrong (%s): once more", commit.hex,
-		    why.code != FB_ERROR_NONE ? why.text : result.why ? result.why : "?");
+		return blame(lab, cells, nr_cells, request, env, a, text, ret, err);
+	fb_lab_tell(lab, "boot of %.12s went wrong (%s): once more", request->kernel->commit.hex,
+		    text);
 	return 0;
 }
 

@@ -94,8 +94,10 @@ struct fb_lab_request {
  * fb_lab_boot() - Boot each request and store what came out.
  * @ret: nr_requests stored boots, each to be released; in the order of the requests.
  *
- * A boot that the lab spoiled is repeated (three times in all), then FB_ERROR_INFRA. Boots that
- * finished before an error are in the store.
+ * A boot that the lab spoiled is repeated (three times in all), then FB_ERROR_INFRA. On the command
+ * machine a job that does nothing is tried before that: if it goes well the command itself is to
+ * blame, and the boot is one that failed (FB_END_TEST_FAILED). Boots that finished before an error
+ * are in the store.
  */
 int fb_lab_boot(struct fb_lab *lab, const struct fb_cell *cells, size_t nr_cells,
 		const struct fb_lab_request *requests, size_t nr_requests,
