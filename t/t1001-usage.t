@@ -115,6 +115,11 @@ fb_expect 'what would be ignored is refused' '
 			fb_grep "too many" err || exit 1
 	done
 '
+fb_expect 'an unknown report format is told with those that there are' '
+	firstbad -C repo bisect auto -q --plan ../plan.yaml c5 c1 >out || : &&
+	fb_must_fail 64 firstbad -C repo report --format nosuch 2>err && one_error &&
+	fb_grep "nosuch.*json plain" err
+'
 fb_expect 'a session that is not there is named' '
 	fb_must_fail 64 firstbad -C repo report nosuch 2>err && fb_grep nosuch err &&
 	fb_must_fail 64 firstbad -C repo bisect auto --session nosuch 2>err && fb_grep nosuch err

@@ -37,7 +37,7 @@ static const char *const *mkfs_argv(const char *fs)
 	FB_BUG("no mkfs for '%s'", fs); /* FB_FS_TYPES and the table disagree */
 }
 
-json_t *fb_fs_json(const struct fb_cell *cell)
+static json_t *fs_json(const struct fb_cell *cell)
 {
 	const char *fs = fb_cell_get(cell, "fs");
 	json_t *argv = json_array();
@@ -66,7 +66,7 @@ json_t *fb_job_new(const struct fb_cell *cell, struct fb_error *err)
 		return NULL;
 	}
 	return json_pack("{s:o, s:[], s:[], s:I, s:I}", "fs",
-			 strcmp(fb_cell_get(cell, "fs"), "none") ? fb_fs_json(cell) : json_null(),
+			 strcmp(fb_cell_get(cell, "fs"), "none") ? fs_json(cell) : json_null(),
 			 "prepare", "files", "timeout_s", (json_int_t)(timeout_ns / FB_NS_PER_S),
 			 "runs", (json_int_t)runs);
 }

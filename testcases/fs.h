@@ -27,9 +27,6 @@
 		"timeout", "10m", "@duration", "the cell has failed when it takes longer"          \
 	}
 
-/** fb_fs_json() - The "fs" member of a job for the cell's "fs" and "mount_options". */
-json_t *fb_fs_json(const struct fb_cell *cell);
-
 /** fb_fs_tools() - Add the mkfs program of the cell's "fs" to *@tools. */
 void fb_fs_tools(const struct fb_cell *cell, char ***tools);
 

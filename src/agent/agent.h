@@ -113,7 +113,4 @@ void fb_job_run(struct fb_agent *agent, const json_t *job);
 
 int64_t fb_agent_now_ns(void);
 
-/** fb_mix64() - The output function of SplitMix64: one well mixed value for each input. */
-uint64_t fb_mix64(uint64_t x);
-
 #endif

@@ -103,8 +103,8 @@ int fb_guest_sysctls(const json_t *job, char *why, size_t size)
 	return 0;
 }
 
-/* Finalizer of SplitMix64 (Steele, Lea, Flood 2014; public domain constants). */
-uint64_t fb_mix64(uint64_t x)
+/* Finalizer of SplitMix64: one well mixed value for each input (Steele, Lea, Flood 2014). */
+static uint64_t mix64(uint64_t x)
 {
 	x += 0x9e3779b97f4a7c15ull;
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -123,7 +123,7 @@ void fb_guest_entropy(uint64_t seed)
 	if (fd < 0)
 		return;
 	for (size_t i = 0; i < 8; i++) {
-		pool.words[i] = fb_mix64(seed * 8 + i);
+		pool.words[i] = mix64(seed * 8 + i);
 		if (write(fd, &pool.words[i], sizeof(pool.words[i])) < 0)
 			break;
 	}
@@ -139,7 +139,7 @@ void fb_guest_entropy(uint64_t seed)
  */
 void fb_guest_delay(uint64_t seed)
 {
-	uint64_t r = fb_mix64(seed ^ 0x64656c6179ull);
+	uint64_t r = mix64(seed ^ 0x64656c6179ull);
 	struct timespec sleep = { 0, (long)(r % 5000000) };
 	volatile uint64_t spin = (r >> 32) % 2500000 / 4;
 

@@ -215,7 +215,12 @@ int fb_cmd_report(int argc, char **argv)
 		return fb_fail(&err);
 	reporter = fb_reporter_find(o.format ? o.format : o.common.json ? "json" : "plain");
 	if (!reporter) {
-		fb_error_set(&err, FB_ERROR_USAGE, "no report format '%s'", o.format);
+		FB_CLEANUP(fb_str_release) struct fb_str known = FB_STR_INIT;
+
+		for (const struct fb_reporter *const *r = fb_reporters(); *r; r++)
+			fb_str_addf(&known, " %s", (*r)->name);
+		fb_error_set(&err, FB_ERROR_USAGE, "no report format '%s'; known:%s", o.format,
+			     fb_str_cstr(&known));
 		return fb_fail(&err);
 	}
 	if (load_session(&o, first < argc ? argv[first] : NULL, &store, &history, &plan, &b, &err) < 0)

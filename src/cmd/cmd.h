@@ -122,9 +122,6 @@ struct fb_observer fb_progress_observer(const struct fb_common *common);
 /** fb_progress_line() - Show a live line (on a terminal, after fb_progress_observer()). */
 void fb_progress_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/** fb_progress_end() - Take the live line away before something else is printed. */
-void fb_progress_end(void);
-
 /** fb_put() - Print to stdout. Return: 0, or FB_EXIT_SYSTEM when it could not be written. */
 int fb_put(const char *text);
 

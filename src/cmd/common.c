@@ -13,9 +13,19 @@
 #include "src/util/str.h"
 #include "src/util/util.h"
 
+static bool shown; /* a live line stands there */
+
+/* Take the live line away before something else is printed. */
+static void end_progress(void)
+{
+	if (shown)
+		fputs("\r\033[K", stderr);
+	shown = false;
+}
+
 int fb_fail(const struct fb_error *err)
 {
-	fb_progress_end();
+	end_progress();
 	fprintf(stderr, "firstbad: %s\n", err->text);
 	switch (err->code) {
 	case FB_ERROR_USAGE:
@@ -142,7 +152,7 @@ const volatile sig_atomic_t *fb_catch_signals(void)
 	return &stop_asked;
 }
 
-static bool live, shown;
+static bool live;
 
 /* One line less its last column: what a terminal wraps cannot be wiped out again. */
 static int columns(void)
@@ -170,13 +180,6 @@ static void draw(const struct fb_progress *p)
 	shown = true;
 }
 
-void fb_progress_end(void)
-{
-	if (shown)
-		fputs("\r\033[K", stderr);
-	shown = false;
-}
-
 void fb_progress_line(const char *fmt, ...)
 {
 	FB_CLEANUP(fb_freep) char *line = NULL;
@@ -196,7 +199,7 @@ void fb_progress_line(const char *fmt, ...)
 static void tell(void *ctx, const struct fb_progress *p)
 {
 	if (p->text) {
-		fb_progress_end();
+		end_progress();
 		fprintf(stderr, "%s\n", p->text);
 	}
 	if (live)
@@ -213,7 +216,7 @@ struct fb_observer fb_progress_observer(const struct fb_common *common)
 
 int fb_put(const char *text)
 {
-	fb_progress_end();
+	end_progress();
 	if (fputs(text, stdout) == EOF || fflush(stdout) == EOF) {
 		fprintf(stderr, "firstbad: write to stdout: %s\n", strerror(errno));
 		return FB_EXIT_SYSTEM;

@@ -36,7 +36,7 @@ static const struct {
 	{ FB_VERDICT_UNTESTABLE, "untestable" },
 };
 
-const char *fb_verdict_name(enum fb_verdict_kind kind)
+static const char *verdict_name(enum fb_verdict_kind kind)
 {
 	for (size_t i = 0; i < FB_ARRAY_SIZE(verdict_names); i++)
 		if (verdict_names[i].kind == kind)
@@ -377,7 +377,8 @@ int fb_bisect_load(struct fb_store *store, struct fb_history *history, const str
 
 /* --- running ---------------------------------------------------------------------------- */
 
-uint32_t fb_bisect_leader(const struct fb_bisect *b, double *ret_posterior)
+/* The node with the highest posterior; UINT32_MAX before the search. */
+static uint32_t leader_of(const struct fb_bisect *b, double *ret_posterior)
 {
 	uint32_t best = UINT32_MAX;
 	double p = -1;
@@ -397,7 +398,7 @@ uint32_t fb_bisect_leader(const struct fb_bisect *b, double *ret_posterior)
 static void show(struct fb_bisect *b, struct fb_lab *lab)
 {
 	struct fb_progress *s = &lab->state;
-	uint32_t leader = fb_bisect_leader(b, &s->posterior);
+	uint32_t leader = leader_of(b, &s->posterior);
 	struct fb_verdict v;
 
 	s->step = b->steps;
@@ -658,7 +659,7 @@ static json_t *verdict_json(const struct fb_bisect *b, const struct fb_verdict *
 {
 	json_t *out = json_object(), *commits = json_array();
 
-	json_object_set_new(out, "verdict", json_string(fb_verdict_name(v->kind)));
+	json_object_set_new(out, "verdict", json_string(verdict_name(v->kind)));
 	for (size_t i = 0; i < v->nr_nodes; i++)
 		json_array_append_new(commits, json_string(b->range->oid[v->nodes[i]].hex));
 	if (v->kind == FB_VERDICT_FOUND && v->nr_nodes == 1)

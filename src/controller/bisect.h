@@ -87,11 +87,8 @@ int fb_bisect_run(struct fb_bisect *b, struct fb_lab *lab, struct fb_error *err)
  */
 json_t *fb_bisect_so_far(const struct fb_bisect *b);
 
-/** fb_bisect_leader() - The node with the highest posterior; UINT32_MAX before the search. */
-uint32_t fb_bisect_leader(const struct fb_bisect *b, double *ret_posterior);
-
-/** fb_verdict_name() - "found", "range", "none", "undecided", "something-else", ... */
-const char *fb_verdict_name(enum fb_verdict_kind kind);
+/** fb_verdict_find() - The kind behind "found", "range", "none", "undecided", ...; -1 for others.
+ */
 int fb_verdict_find(const char *name);
 
 #endif

@@ -246,20 +246,6 @@ int fb_store_session_add(struct fb_store *store, struct fb_session *session, str
 	return 0;
 }
 
-int fb_store_session_get(struct fb_store *store, int64_t id, struct fb_session *ret,
-			 struct fb_error *err)
-{
-	FB_CLEANUP(fb_sql_freep) sqlite3_stmt *stmt = NULL;
-	int rc;
-
-	if (fb_sql_prepare(store->db, "SELECT " SESSION_COLUMNS " FROM session WHERE id = ?", &stmt,
-			   err) < 0 ||
-	    fb_sql_bind(stmt, err, "i", id) < 0)
-		return -1;
-	rc = fb_sql_step(stmt, err);
-	return rc == 1 && read_session(stmt, ret, err) < 0 ? -1 : rc;
-}
-
 int fb_store_session_find(struct fb_store *store, const char *workdir, const char *name,
 			  const char *kind, struct fb_session *ret, struct fb_error *err)
 {
@@ -341,14 +327,6 @@ static int changed_one(struct fb_store *store, int64_t id, struct fb_error *err)
 		return 0;
 	return fb_error_set(err, FB_ERROR_STORE, "no session %lld in the store",
 			    (long long)id);
-}
-
-int fb_store_session_args(struct fb_store *store, int64_t id, json_t *args, struct fb_error *err)
-{
-	if (fb_sql_do(store->db, err, "UPDATE session SET args = ? WHERE id = ?", "ji", args,
-		      id) < 0)
-		return fb_error_wrap(err, "store a session's arguments");
-	return changed_one(store, id, err);
 }
 
 int fb_store_session_end(struct fb_store *store, int64_t id, json_t *verdict, struct fb_error *err)

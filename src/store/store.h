@@ -45,10 +45,6 @@ struct fb_session {
 /** fb_store_session_add() - Begin a session; fills id, name and created_s of @session. */
 int fb_store_session_add(struct fb_store *store, struct fb_session *session, struct fb_error *err);
 
-/** fb_store_session_get() - By id. Return: 1 found, 0 not, -1 error. Release the result. */
-int fb_store_session_get(struct fb_store *store, int64_t id, struct fb_session *ret,
-			 struct fb_error *err);
-
 /**
  * fb_store_session_find() - The newest session of a worktree, or the one named by a unique prefix.
  * @name: or NULL. @kind: or NULL for any.
@@ -64,9 +60,6 @@ int fb_store_session_list(struct fb_store *store, struct fb_session **ret, size_
 
 /** fb_store_session_drop() - Forget a session, unless something happened in it. */
 int fb_store_session_drop(struct fb_store *store, int64_t id, struct fb_error *err);
-
-/** fb_store_session_args() - Replace the arguments (e.g. once the cell is chosen). */
-int fb_store_session_args(struct fb_store *store, int64_t id, json_t *args, struct fb_error *err);
 
 /** fb_store_session_end() - Record the verdict and close. */
 int fb_store_session_end(struct fb_store *store, int64_t id, json_t *verdict, struct fb_error *err);

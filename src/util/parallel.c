@@ -27,7 +27,8 @@ struct shared {
 	_Alignas(64) char results[];
 };
 
-unsigned fb_parallel_cpus(void)
+/* CPUs that this process may use. */
+static unsigned nr_cpus(void)
 {
 	cpu_set_t set;
 
@@ -109,7 +110,7 @@ static int start(const struct fb_parallel *p, struct shared *s, unsigned jobs, s
 int fb_parallel_run(const struct fb_parallel *p, void *results, struct fb_error *err)
 {
 	size_t size = sizeof(struct shared) + p->nr * p->size;
-	unsigned jobs = p->jobs ? p->jobs : fb_parallel_cpus();
+	unsigned jobs = p->jobs ? p->jobs : nr_cpus();
 	struct shared *s;
 	int rc;
 

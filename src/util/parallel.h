@@ -36,7 +36,4 @@ struct fb_parallel {
  */
 int fb_parallel_run(const struct fb_parallel *parallel, void *results, struct fb_error *err);
 
-/** fb_parallel_cpus() - CPUs that this process may use. */
-unsigned fb_parallel_cpus(void);
-
 #endif

@@ -77,15 +77,6 @@ void fb_closep(const int *fd)
 	errno = saved;
 }
 
-void fb_fclosep(FILE **f)
-{
-	int saved = errno;
-
-	if (*f)
-		fclose(*f);
-	errno = saved;
-}
-
 void fb_strvp(char ***v)
 {
 	int saved = errno;

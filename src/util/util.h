@@ -45,7 +45,6 @@ char *fb_xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Cleanup helpers for plain C types. */
 void fb_freep(void *p);		 /* char *, void * and other pointers freed with free() */
 void fb_closep(const int *fd);	 /* closes a descriptor >= 0; keeps errno */
-void fb_fclosep(FILE **f);
 void fb_strvp(char ***v);	 /* frees a NULL-terminated vector and its strings */
 
 /** fb_strv_len() - Number of strings in a NULL-terminated vector. */
