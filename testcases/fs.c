@@ -77,8 +77,7 @@ void fb_argv_add(json_t *argv, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		FB_BUG("out of memory");
+	text = fb_xvasprintf(fmt, ap);
 	va_end(ap);
 	if (json_array_append_new(argv, json_string(text)) < 0)
 		FB_BUG("'%s' is not UTF-8", text); /* parameters were checked */

@@ -31,10 +31,8 @@ static int put(int fd, const struct fb_str *line)
 __attribute__((format(printf, 2, 0)))
 static void add(struct fb_str *s, const char *fmt, va_list ap)
 {
-	FB_CLEANUP(fb_freep) char *text = NULL;
+	FB_CLEANUP(fb_freep) char *text = fb_xvasprintf(fmt, ap);
 
-	if (vasprintf(&text, fmt, ap) < 0)
-		FB_BUG("out of memory");
 	fb_str_add(s, text);
 }
 

@@ -114,3 +114,16 @@ const struct fb_metric *fb_metrics(size_t *ret_nr)
 	*ret_nr = FB_ARRAY_SIZE(metrics);
 	return metrics;
 }
+
+const char *fb_better_name(enum fb_better better)
+{
+	switch (better) {
+	case FB_BETTER_HIGHER:
+		return "higher is better";
+	case FB_BETTER_LOWER:
+		return "lower is better";
+	case FB_BETTER_NEITHER:
+		return "neither is better";
+	}
+	FB_BUG("metric direction %d", (int)better);
+}

@@ -29,6 +29,9 @@ struct fb_metric {
 	bool headline;	  /* may drive a bisection by default */
 };
 
+/** fb_better_name() - "higher is better", "lower is better", "neither is better". */
+const char *fb_better_name(enum fb_better better);
+
 /** fb_metric_find() - The metric's entry, or NULL for a name that no testcase makes. */
 const struct fb_metric *fb_metric_find(const char *name);
 

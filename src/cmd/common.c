@@ -188,8 +188,7 @@ void fb_progress_line(const char *fmt, ...)
 	if (!live)
 		return;
 	va_start(ap, fmt);
-	if (vasprintf(&line, fmt, ap) < 0)
-		FB_BUG("no memory for a line");
+	line = fb_xvasprintf(fmt, ap);
 	va_end(ap);
 	fprintf(stderr, "\r\033[K%.*s", columns(), line);
 	fflush(stderr);

@@ -34,19 +34,6 @@ static int list_tests(json_t *rows, struct fb_error *err)
 	return 0;
 }
 
-static const char *better_name(enum fb_better better)
-{
-	switch (better) {
-	case FB_BETTER_HIGHER:
-		return "higher is better";
-	case FB_BETTER_LOWER:
-		return "lower is better";
-	case FB_BETTER_NEITHER:
-		return "neither is better";
-	}
-	FB_BUG("metric direction %d", (int)better);
-}
-
 static int list_metrics(json_t *rows, struct fb_error *err)
 {
 	for (const struct fb_testcase *const *t = fb_testcases(); *t; t++)
@@ -56,10 +43,11 @@ static int list_metrics(json_t *rows, struct fb_error *err)
 			/* "*" of testcase command: whatever the user's program says. */
 			if (!metric)
 				continue;
-			json_array_append_new(rows, json_pack("{s:s, s:s, s:s, s:b, s:s}", "metric", *m,
-							      "better", better_name(metric->better), "unit",
-							      metric->unit, "headline", metric->headline,
-							      "test", (*t)->name));
+			json_array_append_new(rows,
+					      json_pack("{s:s, s:s, s:s, s:b, s:s}", "metric", *m,
+							"better", fb_better_name(metric->better),
+							"unit", metric->unit, "headline",
+							metric->headline, "test", (*t)->name));
 		}
 	return 0;
 }

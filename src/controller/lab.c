@@ -29,8 +29,7 @@ void fb_lab_tell(struct fb_lab *lab, const char *fmt, ...)
 		return;
 	if (fmt) {
 		va_start(ap, fmt);
-		if (vasprintf(&text, fmt, ap) < 0)
-			abort();
+		text = fb_xvasprintf(fmt, ap);
 		va_end(ap);
 	}
 	lab->state.text = text;

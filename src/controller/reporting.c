@@ -46,19 +46,6 @@ const struct fb_report *fb_reporting_report(const struct fb_reporting *r)
 	return &r->report;
 }
 
-static const char *better_text(enum fb_better better)
-{
-	switch (better) {
-	case FB_BETTER_HIGHER:
-		return "higher is better";
-	case FB_BETTER_LOWER:
-		return "lower is better";
-	case FB_BETTER_NEITHER:
-		return "neither is better";
-	}
-	FB_BUG("metric direction %d", (int)better);
-}
-
 static const char *machine_note(const char *machine)
 {
 	switch ((enum fb_machine)fb_machine_find(machine)) {
@@ -180,7 +167,7 @@ static void fill_numbers(struct fb_reporting *r, const struct fb_bisect *b, json
 
 		r->cell = fb_cell_key(c);
 		if (p->metric)
-			p->better = better_text(fb_cell_better(c, p->metric));
+			p->better = fb_better_name(fb_cell_better(c, p->metric));
 	}
 	p->cell = r->cell;
 	p->confidence = real_at(verdict, "confidence");

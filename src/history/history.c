@@ -21,8 +21,7 @@ int fb_git_error(struct fb_error *err, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		abort();
+	text = fb_xvasprintf(fmt, ap);
 	va_end(ap);
 	if (last && last->message)
 		return fb_error_set(err, FB_ERROR_GIT, "%s: %s", text, last->message);

@@ -45,8 +45,7 @@ static int at(struct reader *r, const struct fb_yaml *node, const char *fmt, ...
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		FB_BUG("out of memory");
+	text = fb_xvasprintf(fmt, ap);
 	va_end(ap);
 	return fb_error_set(r->err, FB_ERROR_INPUT, "%s:%d:%d: %s", r->name, node->line,
 			    node->column, text);

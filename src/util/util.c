@@ -48,16 +48,22 @@ char *fb_xstrndup(const char *s, size_t len)
 	return or_die(strndup(s, len));
 }
 
+char *fb_xvasprintf(const char *fmt, va_list ap)
+{
+	char *s;
+
+	return or_die(vasprintf(&s, fmt, ap) < 0 ? NULL : s);
+}
+
 char *fb_xasprintf(const char *fmt, ...)
 {
-	char *s = NULL;
 	va_list ap;
+	char *s;
 
 	va_start(ap, fmt);
-	if (vasprintf(&s, fmt, ap) < 0)
-		s = NULL;
+	s = fb_xvasprintf(fmt, ap);
 	va_end(ap);
-	return or_die(s);
+	return s;
 }
 
 void fb_freep(void *p)

@@ -3,6 +3,7 @@
 #ifndef FB_UTIL_UTIL_H
 #define FB_UTIL_UTIL_H
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -29,6 +30,7 @@ void *fb_xrealloc(void *p, size_t nr, size_t size);
 char *fb_xstrdup(const char *s);
 char *fb_xstrndup(const char *s, size_t len);
 char *fb_xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+char *fb_xvasprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
 
 /**
  * FB_GROW() - Make room for one more element in a growing array.
