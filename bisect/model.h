@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define FB_MODEL_PARTS 3  /* at most */
+#define FB_MODEL_PARTS 6  /* at most */
 #define FB_MODEL_RATES 65 /* points of an unknown rate, at most */
 
 /** struct fb_model_image - The boots of one built image. */
@@ -36,12 +36,20 @@ struct fb_model_rates {
 	double log_weight[FB_MODEL_RATES]; /* of the prior */
 };
 
+/** struct fb_model_values - All boots one by one, with their side. */
+struct fb_model_values {
+	size_t nr;
+	const double *value;	  /* on the scale of struct fb_model_image.mean */
+	const unsigned char *new; /* 1: on the new side, 0: old */
+};
+
 struct fb_family;
 
 /** struct fb_model - What all partitions of the same boots have in common. */
 struct fb_model {
 	const struct fb_family *family;
 	double shape, rate;		/* of the prior of the spread */
+	double effect;			/* the smallest shift looked for; 0: flat prior of it */
 	double shift_min;		/* the new mean lies at least this far from the old one */
 	int direction;			/* -1, 1, or 0 for both */
 	struct fb_model_rates rates[2]; /* old, new; of fb_family_binary */
@@ -72,9 +80,9 @@ struct fb_model_ends {
 
 /** struct fb_family - How values are spread. The functions are pure. */
 struct fb_family {
-	int nr_parts;
-	bool flat_shift; /* the prior of the shift is improper: only splits compare */
-	double begin;	 /* e-value of a shift at which the search begins; a verdict needs more */
+	int nr_parts; /* those by sums first */
+	int nr_raw;   /* of these, the last ones: those that need the values one by one */
+	double begin; /* e-value of a shift at which the search begins; a verdict needs more */
 
 	/** init() - The priors; the arguments are those of fb_model_init(). */
 	void (*init)(struct fb_model *model, double min_effect, const double rate[2]);
@@ -104,8 +112,15 @@ struct fb_family {
 			struct fb_model_fit *ret_fit);
 
 	/**
-	 * same() - One part of the log likelihood of one group only, comparable to split()
-	 * (with .flat_shift: when that one is divided by the width of the prior of the shift).
+	 * split_raw() - The same for a part that needs the values one by one.
+	 * @start: the fit of part 0.
+	 */
+	double (*split_raw)(const struct fb_model *model, int part,
+			    const struct fb_model_values *values, const struct fb_model_fit *start,
+			    struct fb_model_fit *ret_fit);
+
+	/**
+	 * same() - One part of the log likelihood of one group only, comparable to split().
 	 */
 	double (*same)(const struct fb_model *model, int part);
 
@@ -126,12 +141,6 @@ struct fb_family {
 	 * Return: bits.
 	 */
 	double (*bits)(const struct fb_model_fit *fit, double p, double had, double more);
-
-	/**
-	 * log_stray() - Log density of a boot, at @y, that has nothing to do with its commit,
-	 * against the constants that split() leaves out for one boot. NULL: there are none.
-	 */
-	double (*log_stray)(const struct fb_model_fit *fit, double y);
 };
 
 /**
@@ -140,7 +149,9 @@ struct fb_family {
  * A boot of image i in group g gives  m_g + u_i + e,  u_i ~ N(0, rho s^2),  e ~ N(0, s^2).
  * The means are unknown (flat prior), s^2 is inverse-gamma with a little weight at a
  * small value, and rho (image against boot variance) is one of a few values, the parts.
- * All but rho are integrated out in closed form.
+ * All but rho are integrated out in closed form. Three more parts have noise with heavy
+ * tails (bisect/tails.h), so that one boot convicts nobody unless the others show that
+ * noise is normal.
  *
  * Source: the normal linear model with conjugate variance, e.g. A. O'Hagan and J. Forster,
  * Kendall's Advanced Theory of Statistics 2B (2004), chapter 11.
@@ -177,12 +188,15 @@ void fb_model_sums_add(const struct fb_model *model, struct fb_model_sums *sums,
 /**
  * fb_model_split() - Log marginal likelihood of two groups; the arguments are those of
  * struct fb_family's split().
+ * @values: NULL leaves out the parts that need them.
  * @ret_lik: the parts of the sum, as logs; may be NULL.
  * @ret_fit: one for each part; may be NULL.
  *
- * The prior of (new - old) is flat beyond .shift_min, in the direction that is looked for.
+ * The prior of (new - old) is uniform in its logarithm, from .effect to 2^15 times that, with
+ * a little room below, down to .shift_min; in the direction that is looked for.
  */
-double fb_model_split(const struct fb_model *model, const struct fb_model_sums *new, double least,
+double fb_model_split(const struct fb_model *model, const struct fb_model_sums *new,
+		      const struct fb_model_values *values, double least,
 		      double ret_lik[FB_MODEL_PARTS], struct fb_model_fit ret_fit[FB_MODEL_PARTS]);
 
 /** fb_model_split_or_level() - The same with a third group. */

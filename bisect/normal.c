@@ -8,17 +8,32 @@
 #include <Rmath.h>
 
 #include "bisect/stats.h"
+#include "bisect/tails.h"
 
-#define NR_RHO 3
+#define NR_RHO	3
+#define NR_LEAN 3
 
 /*
- * Image variance over boot variance. Most kernels differ by their boots only; some move
- * by as much as a boot does when the linker lays them out anew (Curtsinger and Berger,
- * "Stabilizer", ASPLOS 2013). With no image effect in the data the posterior of rho goes
- * to 0 as images are measured, so the caution costs few boots.
+ * The parts: normal noise with three ratios of image variance to boot variance, and noise
+ * with heavy tails, even or leaning to one side.
+ *
+ * Most kernels differ by their boots only; some move by as much as a boot does when the
+ * linker lays them out anew (Curtsinger and Berger, "Stabilizer", ASPLOS 2013). The heavy
+ * tails stand for hiccups of the host, a rare second mode, and skewed noise. Their priors
+ * are as large as they must be for the error rate to be kept where that part is the truth
+ * (t/u-search-sim.c), and small enough that plain noise costs few boots more.
  */
 static const double rho_grid[NR_RHO] = {0, 0.25, 1};
-static const double rho_prior[NR_RHO] = {0.75, 0.17, 0.08};
+static const double lean_grid[NR_LEAN] = {1, 4, 0.25};
+static const double prior[NR_RHO + NR_LEAN] = {0.67, 0.02, 0.01, 0.1, 0.1, 0.1};
+
+/* The prior of the shift: log-uniform over so many doublings, from the smallest looked for. */
+#define SHIFT_DOUBLINGS 15
+/*
+ * A true shift may be just as large as the smallest looked for, or a little smaller: below
+ * it the density stays the same down to this share.
+ */
+#define SHIFT_ROOM 0.7
 
 /*
  * The spread's prior weighs as one boot with a deviation of a tenth of min_effect: it
@@ -35,7 +50,7 @@ static double weight(size_t nr, int r)
 
 static double log_prior(int r)
 {
-	return log(rho_prior[r]);
+	return log(prior[r]);
 }
 
 /* The determinant of the image's covariance matrix. */
@@ -51,12 +66,12 @@ static void init(struct fb_model *model, double min_effect, const double rate[2]
 	(void)rate;
 	model->shape = SPREAD_PRIOR_BOOTS / 2;
 	model->rate = SPREAD_PRIOR_BOOTS * floor * floor / 2;
-	/*
-	 * The ends' test looks for min_effect or more; half of it here leaves room for a
-	 * true shift that is just as large.
-	 */
-	model->shift_min = min_effect / 2;
+	model->effect = min_effect;
+	model->shift_min = SHIFT_ROOM * min_effect;
 }
+
+/* So many standard deviations are beyond all doubt (1e-15). */
+#define SURE 8.0
 
 /* Residual sum of squares about the groups' means, of the prior and the data: >= the prior's. */
 static double half_rss(const struct fb_model *model, int r, double between)
@@ -66,17 +81,36 @@ static double half_rss(const struct fb_model *model, int r, double between)
 	return model->rate + (rss > 0 ? rss / 2 : 0);
 }
 
-/* log P(shift beyond shift_min in the direction looked for), of the t distribution given. */
-static double log_allowed(const struct fb_model *model, double shift, double scale, double df)
+/*
+ * log of the prior density of an upward shift, averaged over the t distribution given. The
+ * density is smooth where it is not 0, so its value at the mean of the part beyond .shift_min
+ * stands for its average; that mean is taken as for a normal distribution.
+ */
+static double log_prior_up(const struct fb_model *model, double shift, double scale, double df)
 {
-	double up = pt((model->shift_min - shift) / scale, df, 0, 1);
-	double down = pt((-model->shift_min - shift) / scale, df, 1, 1);
+	double a = (model->shift_min - shift) / scale, log_p, mean;
 
-	if (model->direction > 0)
-		return up;
-	if (model->direction < 0)
-		return down;
-	return fb_stats_logsum(up, down);
+	if (-a > SURE && df > SURE)
+		log_p = 0;
+	else
+		log_p = pt(a, df, 0, 1);
+	if (!(model->effect > 0))
+		return log_p;
+	if (a > SURE)
+		mean = model->shift_min + scale / a;
+	else
+		mean = shift + scale * exp(-a * a / 2) / sqrt(2 * M_PI) / pnorm(a, 0, 1, 0, 0);
+	return log_p - log(mean > model->effect ? mean : model->effect) -
+	       log(SHIFT_DOUBLINGS * M_LN2 + 1 - SHIFT_ROOM);
+}
+
+static double log_prior_shift(const struct fb_model *model, double shift, double scale, double df)
+{
+	if (model->direction)
+		return log_prior_up(model, model->direction * shift, scale, df);
+	return fb_stats_logsum(log_prior_up(model, shift, scale, df),
+			       log_prior_up(model, -shift, scale, df)) -
+	       (model->effect > 0 ? M_LN2 : 0);
 }
 
 static double split(const struct fb_model *model, int r, const struct fb_model_sums *new,
@@ -102,9 +136,9 @@ static double split(const struct fb_model *model, int r, const struct fb_model_s
 	log_lik += lgammafn(shape) - shape * log(rate);
 	/* (2 pi)^(-boots/2) and the prior's own constants are the same for every partition. */
 	if (log_lik < least)
-		return -INFINITY; /* the probability to come only makes it less */
+		return -INFINITY; /* the prior to come only makes it less, for the most part */
 	scale = sqrt(rate / shape * (1 / w_new + 1 / w_old));
-	log_lik += log_allowed(model, mean_new - mean_old, scale, 2 * shape);
+	log_lik += log_prior_shift(model, mean_new - mean_old, scale, 2 * shape);
 	if (ret_fit) {
 		ret_fit->mean_old = mean_old;
 		ret_fit->mean_new = mean_new;
@@ -117,6 +151,16 @@ static double split(const struct fb_model *model, int r, const struct fb_model_s
 		ret_fit->w_new = w_new;
 	}
 	return log_lik;
+}
+
+static double split_raw(const struct fb_model *model, int r, const struct fb_model_values *values,
+			const struct fb_model_fit *start, struct fb_model_fit *ret_fit)
+{
+	double log_lik = fb_tails_split(values, lean_grid[r - NR_RHO], model->shape, model->rate,
+					start, ret_fit);
+
+	return model->log_prior[r] + log_lik +
+	       log_prior_shift(model, ret_fit->shift, ret_fit->scale, INFINITY);
 }
 
 static double same(const struct fb_model *model, int r)
@@ -201,39 +245,20 @@ static double bits(const struct fb_model_fit *fit, double p, double had, double 
 
 	if (had > 0)
 		d -= distance_sq(fit, had);
-	return fb_stats_boot_bits(p, sqrt(d > 0 ? d : 0));
-}
-
-static double normal_density(double x, double mean, double sigma)
-{
-	double z = (x - mean) / sigma;
-
-	return exp(-z * z / 2) / (sigma * sqrt(2 * M_PI));
-}
-
-/* From a wide Cauchy distribution about both sides, or just like a boot of one of them. */
-static double log_stray(const struct fb_model_fit *fit, double y)
-{
-	double width = fabs(fit->shift), z = (y - (fit->mean_old + fit->mean_new) / 2) / width;
-	double u = 0.5 / (M_PI * width * (1 + z * z)) +
-		   0.25 * normal_density(y, fit->mean_old, fit->sigma) +
-		   0.25 * normal_density(y, fit->mean_new, fit->sigma);
-
-	/* One boot less has one factor 1 / sqrt(2 pi) less. */
-	return log(u) + 0.5 * log(2 * M_PI);
+	return fb_stats_boot_bits_near(p, sqrt(d > 0 ? d : 0));
 }
 
 const struct fb_family fb_family_normal = {
-	.nr_parts = NR_RHO,
-	.flat_shift = true,
-	.begin = 10,
+	.nr_parts = NR_RHO + NR_LEAN,
+	.nr_raw = NR_LEAN,
+	.begin = 5,
 	.init = init,
 	.log_prior = log_prior,
 	.weight = weight,
 	.image_term = image_term,
 	.split = split,
+	.split_raw = split_raw,
 	.same = same,
 	.ends_test = ends_test,
 	.bits = bits,
-	.log_stray = log_stray,
 };

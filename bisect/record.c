@@ -50,7 +50,7 @@ static int grow_reached(struct fb_search *s)
 
 int fb_search_record(struct fb_search *s, uint32_t node, double value)
 {
-	void *image = s->image, *sorted = s->sorted, *values;
+	void *image = s->image, *sorted = s->sorted, *new = s->new, *values;
 	struct node *n;
 	size_t cap;
 	int rc;
@@ -67,6 +67,10 @@ int fb_search_record(struct fb_search *s, uint32_t node, double value)
 	n = &s->node[node];
 	rc = grow(&image, &s->cap_image, s->nr_boots + 1u, sizeof(*s->image));
 	s->image = image;
+	if (rc < 0)
+		return -1;
+	rc = grow(&new, &s->cap_new, s->nr_boots + 1u, sizeof(*s->new));
+	s->new = new;
 	if (rc < 0)
 		return -1;
 	rc = grow(&sorted, &s->cap_sorted, s->nr_boots + 1u, sizeof(*s->sorted));

@@ -4,8 +4,8 @@
  *
  *   record.c   boots, skips, images     graph.c  candidates, clusters, classes
  *   ends.c     the ends, merge bases    other.c  "something else" than one step
- *   outlier.c  one boot convicts nobody choose.c which node next
- *   search.c   evaluation and verdict   model.h  likelihoods of the values
+ *   choose.c   which node next          search.c evaluation and verdict
+ *   model.h    likelihoods of the values
  */
 #ifndef FB_BISECT_SEARCH_IMPL_H
 #define FB_BISECT_SEARCH_IMPL_H
@@ -99,7 +99,8 @@ struct fb_search {
 	/* Room for evaluate(), allocated by fb_search_new() and fb_search_record(). */
 	struct image *image;
 	double *sorted;
-	size_t nr_image, cap_image, cap_sorted;
+	unsigned char *new; /* sides of .sorted */
+	size_t nr_image, cap_image, cap_sorted, cap_new;
 	struct cluster *cluster;
 	uint32_t nr_cluster;
 	uint32_t *cluster_of, *old_cluster, *count, *class_of, *distance, *near_measured;
@@ -165,10 +166,6 @@ bool fb_bases_are_settled(struct fb_search *s, const struct ends *e);
 /* other.c */
 double fb_other_evidence(struct fb_search *s, uint32_t best, double step);
 bool fb_ask_misfit(struct fb_search *s, uint32_t best, size_t least);
-
-/* outlier.c */
-double fb_robust_posterior(struct fb_search *s, uint32_t leader, double log_candidate,
-			   size_t *ret_image);
 
 /* choose.c */
 bool fb_ask_weak_end(struct fb_search *s, const struct ends *e);

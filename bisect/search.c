@@ -10,7 +10,6 @@
  *   bases   is a merge base bad already?                (ends.c)
  *   search  which candidate is the step?                (here: posterior and verdict)
  *             or something else than one step?          (other.c)
- *             or a single boot that misleads?           (outlier.c)
  *             which node next?                          (choose.c)
  */
 #include "bisect/search-impl.h"
@@ -28,6 +27,10 @@
 #define PRIOR_OTHER 0.02
 /* With so many boots of an image no single one of them is the reason for doubt. */
 #define ENOUGH_BOOTS 4
+/* In standard deviations of a boot; from here on stray boots are the rule among errors. */
+#define FAR_APART 6.0
+/* So many nats below the best of the normal parts a heavy tail cannot make up. */
+#define OUT_OF_REACH 30.0
 
 void fb_search_free(struct fb_search *s)
 {
@@ -43,6 +46,7 @@ void fb_search_free(struct fb_search *s)
 	free(s->dead);
 	free(s->image);
 	free(s->sorted);
+	free(s->new);
 	free(s->cluster);
 	free(s->cluster_of);
 	free(s->old_cluster);
@@ -210,7 +214,22 @@ bool fb_ask(struct fb_search *s, uint32_t node, unsigned boots, enum fb_search_w
 	return true;
 }
 
-/* log of the sum over candidates of likelihood / candidates: the evidence for one step. */
+/* The sides of all boots under the step of cluster @k. */
+static struct fb_model_values values_of(struct fb_search *s, uint32_t k)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < s->nr_image; i++) {
+		memset(s->new + nr, fb_reached(s, s->cluster[k].first, i), s->image[i].sum.nr);
+		nr += s->image[i].sum.nr;
+	}
+	return (struct fb_model_values){nr, s->sorted, s->new};
+}
+
+/*
+ * log of the sum over candidates of likelihood / candidates: the evidence for one step. The
+ * parts that need all values are left out where even a few stray boots could not help.
+ */
 static double step_evidence(struct fb_search *s, const struct fb_model *model)
 {
 	double best = -INFINITY, sum = -INFINITY;
@@ -218,9 +237,20 @@ static double step_evidence(struct fb_search *s, const struct fb_model *model)
 	for (uint32_t k = 0; k < s->nr_cluster; k++) {
 		struct cluster *cl = &s->cluster[k];
 
-		cl->log_lik = fb_model_split(model, &cl->new, best - FB_NEGLIGIBLE, cl->part, NULL);
+		cl->log_lik =
+			fb_model_split(model, &cl->new, NULL, best - FB_NEGLIGIBLE, cl->part, NULL);
 		if (cl->log_lik > best)
 			best = cl->log_lik;
+	}
+	for (uint32_t k = 0; k < s->nr_cluster; k++) {
+		struct cluster *cl = &s->cluster[k];
+		struct fb_model_values values;
+
+		if (model->family->nr_raw && cl->log_lik > best - OUT_OF_REACH) {
+			values = values_of(s, k);
+			cl->log_lik =
+				fb_model_split(model, &cl->new, &values, -INFINITY, cl->part, NULL);
+		}
 		sum = fb_stats_logsum(sum, cl->log_lik + log(cl->size));
 	}
 	return sum - log(s->nr_alive);
@@ -241,31 +271,44 @@ static uint32_t best_cluster(const struct fb_search *s)
 /* Log evidence for one step against no change at all, all boots taken together. */
 static double shift_evidence(const struct fb_search *s, double step)
 {
-	double shift = fabs(s->state->fit.shift);
-
-	if (!s->model.family->flat_shift)
-		return step - fb_model_same(&s->model);
-	/*
-	 * The step's likelihood has a flat prior of the shift; here it must be a proper one:
-	 * log-uniform from half of min_effect to 2^15 times that, for each direction.
-	 */
-	if (shift < s->min_shift / 2)
-		shift = s->min_shift / 2;
-	step -= log(shift * 15 * M_LN2) + (s->params.direction ? 0 : M_LN2);
 	return step - fb_model_same(&s->model);
 }
 
 static void fit_best_step(struct fb_search *s, uint32_t best)
 {
 	const struct cluster *cl = &s->cluster[best];
+	struct fb_model_values values = values_of(s, best);
 	int most = 0;
 
-	fb_model_split(&s->model, &cl->new, -INFINITY, NULL, s->state->fit_of);
+	fb_model_split(&s->model, &cl->new, &values, -INFINITY, NULL, s->state->fit_of);
 	for (int r = 1; r < s->model.family->nr_parts; r++)
 		if (cl->part[r] > cl->part[most])
 			most = r;
 	s->state->fit = s->state->fit_of[most];
 	s->state->has_fit = true;
+}
+
+/*
+ * One boot convicts nobody: where the sides are so far apart that no noise as seen so far
+ * takes a boot for one of the other side, a hiccup of the host still may. Asks for the image
+ * with a single boot that alone tells the leader from another candidate.
+ */
+static bool ask_lone_boot(struct fb_search *s, uint32_t leader)
+{
+	uint64_t led = s->cluster[s->cluster_of[leader]].reached_by;
+
+	if (fabs(s->state->fit.shift) < FAR_APART * s->state->fit.sigma)
+		return false;
+	for (size_t i = 0; i < s->nr_image; i++) {
+		const struct image *im = &s->image[i];
+		uint64_t without = led ^ fb_image_hash(s, im);
+
+		for (uint32_t k = 0; im->sum.nr == 1 && k < s->nr_cluster; k++)
+			if (s->cluster[k].reached_by == without &&
+			    fb_ask(s, im->root, s->params.batch, FB_SEARCH_WHY_STEP))
+				return true;
+	}
+	return false;
 }
 
 static void search(struct fb_search *s, const struct ends *e)
@@ -275,7 +318,6 @@ static void search(struct fb_search *s, const struct ends *e)
 	double prior = s->nr_alive > 1 ? fmin(PRIOR_OTHER, (1 - confidence) / 2) : 0;
 	double step, log_total, log_candidate, other;
 	uint32_t best, leader;
-	size_t image = 0;
 
 	st->searching = true;
 	fb_model_clear(&s->model);
@@ -311,19 +353,15 @@ static void search(struct fb_search *s, const struct ends *e)
 		return;
 	}
 	if (s->class_mass[leader] >= confidence) {
-		double robust = fb_robust_posterior(s, leader, log_candidate, &image);
-
-		if (robust >= confidence &&
-		    (e->differ >= limit || shift_evidence(s, step) >= limit)) {
+		if (ask_lone_boot(s, leader))
+			return;
+		if (e->differ >= limit || shift_evidence(s, step) >= limit) {
 			fb_list_class(s, leader);
 			fb_conclude(s, st->nr_nodes > 1 ? FB_VERDICT_RANGE : FB_VERDICT_FOUND,
 				    s->class_mass[leader]);
 			return;
 		}
-		if (robust < confidence && s->image[image].sum.nr < ENOUGH_BOOTS &&
-		    fb_ask(s, s->image[image].root, s->params.batch, FB_SEARCH_WHY_STEP))
-			return;
-		if (robust >= confidence && fb_ask_end(s, e))
+		if (fb_ask_end(s, e))
 			return;
 	} else if (s->class_mass[leader] >= confidence * (1 - st->other) &&
 		   fb_ask_misfit(s, best, 4 * ENOUGH_BOOTS)) {

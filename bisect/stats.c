@@ -147,6 +147,17 @@ double fb_stats_boot_bits(double p, double d)
 	return h > 0 ? h : 0;
 }
 
+double fb_stats_boot_bits_near(double p, double d)
+{
+	double h;
+
+	if (!(p > 0) || !(p < 1) || !(d > 0))
+		return 0;
+	h = -p * log2(p) - (1 - p) * log2(1 - p);
+	d *= sqrt(4 * p * (1 - p) / h);
+	return h * pow(1 - exp2(-0.3073 * pow(d, 2 * 0.8935)), 1.1064);
+}
+
 double fb_stats_upper(size_t hits, size_t trials, double level)
 {
 	if (hits >= trials)

@@ -51,6 +51,15 @@ int fb_stats_hodges_lehmann(const double *a, size_t na, const double *b, size_t 
 double fb_stats_boot_bits(double p, double d);
 
 /**
+ * fb_stats_boot_bits_near() - The same within 2 % of the entropy of @p, and much faster.
+ *
+ * Source: at p = 1/2 the fit of F. Braennstroem, L. Rasmussen and A. Grant, IEEE Transactions
+ * on Information Theory 51 (2005); elsewhere the distance is scaled so that it is exact for
+ * small distances.
+ */
+double fb_stats_boot_bits_near(double p, double d);
+
+/**
  * fb_stats_upper() - Upper confidence bound of a share after @hits of @trials.
  *
  * Source: C. J. Clopper and E. S. Pearson, Biometrika 26 (1934), one-sided at @level.

@@ -85,6 +85,28 @@ static double solve(size_t n, double m[MAX_BOOTS][MAX_BOOTS], const double *y, d
 	return log_det;
 }
 
+/* The density of the shift: log-uniform over 15 doublings, and flat down to 0.7 of the least. */
+static double shift_prior(double shift, double min_shift, int direction)
+{
+	double total = (15 * M_LN2 + 0.3) * (direction ? 1 : 2);
+
+	shift = direction ? direction * shift : fabs(shift);
+	return shift < 0.7 * min_shift ? 0 : 1 / fmax(shift, min_shift) / total;
+}
+
+/* Its average over a t distribution: the midpoint rule, in steps of 1/50 of the scale. */
+static double average_prior(double shift, double scale, double df, double min_shift, int direction)
+{
+	double sum = 0;
+
+	for (int i = -2000; i < 2000; i++) {
+		double z = (i + 0.5) / 50;
+
+		sum += dt(z, df, 0) / 50 * shift_prior(shift + z * scale, min_shift, direction);
+	}
+	return sum;
+}
+
 /* log p(boots | one hypothesis, rho), up to a constant that all hypotheses share. */
 static double log_lik(const bool *new, const uint32_t *image, const struct oracle_sample *s,
 		      size_t n, double rho, double min_shift, int direction)
@@ -92,7 +114,7 @@ static double log_lik(const bool *new, const uint32_t *image, const struct oracl
 	static double cov[MAX_BOOTS][MAX_BOOTS];
 	double y[MAX_BOOTS] = {0}, one[2][MAX_BOOTS], iy[MAX_BOOTS], i1[2][MAX_BOOTS];
 	double g[2][2] = {{0}}, b[2] = {0}, mean[2], det, rss = 0, log_det, shape, rate;
-	double shift, scale, up, down, allowed;
+	double shift, scale;
 
 	for (size_t i = 0; i < n; i++) {
 		y[i] = s[i].value;
@@ -123,18 +145,86 @@ static double log_lik(const bool *new, const uint32_t *image, const struct oracl
 	rate = 0.5 * 0.01 * min_shift * min_shift + rss / 2;
 	shift = mean[1] - mean[0];
 	scale = sqrt(rate / shape * (g[0][0] + g[1][1] + 2 * g[0][1]) / det);
-	up = pt((min_shift / 2 - shift) / scale, 2 * shape, 0, 0);
-	down = pt((-min_shift / 2 - shift) / scale, 2 * shape, 1, 0);
-	allowed = direction > 0 ? up : direction < 0 ? down : up + down;
-	return -log_det / 2 - log(det) / 2 - shape * log(rate) + log(allowed);
+	return -log_det / 2 - log(det) / 2 + lgammafn(shape) - shape * log(rate) +
+	       log(average_prior(shift, scale, 2 * shape, min_shift, direction));
+}
+
+/* One side's likelihood for each centre of a grid, its noise a split t with 3 degrees. */
+#define GRID 25
+
+static void side_lik(const bool *new, bool side, const struct oracle_sample *s, size_t n,
+		     double lean, double scale, double centre, double step, double ret[GRID])
+{
+	for (int i = 0; i < GRID; i++) {
+		ret[i] = 1;
+		for (size_t j = 0; j < n; j++) {
+			double off = s[j].value - (centre + (i - GRID / 2) * step);
+			double z = off / scale / (off > 0 ? sqrt(lean) : 1 / sqrt(lean));
+
+			if (new[s[j].node] == side)
+				ret[i] *= dt(z, 3, 0) * sqrt(2 * M_PI) / scale * 2 /
+					  (sqrt(lean) + 1 / sqrt(lean));
+		}
+	}
+}
+
+/* The same for heavy tails: a sum over a grid of both centres and the scale. */
+static double log_lik_tails(const bool *new, const struct oracle_sample *s, size_t n, double lean,
+			    double min_shift, int direction)
+{
+	double centre[2], nr[2] = {0}, sum = 0, rate = 0.5 * 0.01 * min_shift * min_shift;
+	double spread, scale;
+
+	/* Centres: medians, by counting; spread: the mean distance from them. */
+	for (int g = 0; g < 2; g++) {
+		double least = INFINITY;
+
+		centre[g] = 0;
+		for (size_t i = 0; i < n; i++) {
+			double off = 0;
+
+			nr[g] += new[s[i].node] == g;
+			for (size_t j = 0; j < n; j++)
+				if (new[s[j].node] == g)
+					off += fabs(s[j].value - s[i].value);
+			if (new[s[i].node] == g && off < least) {
+				least = off;
+				centre[g] = s[i].value;
+			}
+		}
+	}
+	spread = 0;
+	for (size_t i = 0; i < n; i++)
+		spread += fabs(s[i].value - centre[new[s[i].node]]) / (double)n;
+	for (int k = -14; k <= 14; k++) {
+		double lik[2][GRID], step[2], both = 0;
+
+		scale = spread * exp(k / 7.0);
+		for (int g = 0; g < 2; g++) {
+			/* Wide enough for a lone boot's tails, near enough for the peak of many. */
+			step[g] = 0.5 * (scale + spread) / sqrt(nr[g]);
+			side_lik(new, g, s, n, lean, scale, centre[g], step[g], lik[g]);
+		}
+		for (int i = 0; i < GRID; i++)
+			for (int j = 0; j < GRID; j++)
+				both += lik[0][i] * lik[1][j] *
+					shift_prior(centre[1] + (j - GRID / 2) * step[1] -
+							    centre[0] - (i - GRID / 2) * step[0],
+						    min_shift, direction);
+		/* d(scale^2) = 2 scale^2 d(log scale). */
+		sum += both * step[0] * step[1] / (2 * M_PI) * 2 / 7.0 * pow(scale * scale, -0.5) *
+		       exp(-rate / (scale * scale));
+	}
+	return log(sum);
 }
 
 void oracle_posterior(const struct oracle_dag *dag, uint32_t good, uint32_t bad,
 		      const uint32_t *image, const struct oracle_sample *sample, size_t nr,
 		      double min_shift, int direction, double ret[ORACLE_MAX])
 {
-	static const double rho[] = {0, 0.25, 1}, prior[] = {0.75, 0.17, 0.08};
-	double l[ORACLE_MAX][3], best = -INFINITY, sum = 0;
+	static const double rho[] = {0, 0.25, 1}, lean[] = {1, 4, 0.25};
+	static const double prior[] = {0.67, 0.02, 0.01, 0.1, 0.1, 0.1};
+	double l[ORACLE_MAX][6], best = -INFINITY, sum = 0;
 	bool possible[ORACLE_MAX];
 
 	for (uint32_t c = 0; c < dag->nr; c++) {
@@ -148,15 +238,18 @@ void oracle_posterior(const struct oracle_dag *dag, uint32_t good, uint32_t bad,
 			for (uint32_t w = 0; w < dag->nr; w++)
 				if (image[v] == image[w] && new[v] != new[w])
 					possible[c] = false;
-		for (int r = 0; possible[c] && r < 3; r++) {
-			l[c][r] = log(prior[r]) +
-				  log_lik(new, image, sample, nr, rho[r], min_shift, direction);
+		for (int r = 0; possible[c] && r < 6; r++) {
+			l[c][r] =
+				log(prior[r]) + (r < 3 ? log_lik(new, image, sample, nr, rho[r],
+								 min_shift, direction)
+						       : log_lik_tails(new, sample, nr, lean[r - 3],
+								       min_shift, direction));
 			if (l[c][r] > best)
 				best = l[c][r];
 		}
 	}
 	for (uint32_t c = 0; c < dag->nr; c++)
-		for (int r = 0; possible[c] && r < 3; r++)
+		for (int r = 0; possible[c] && r < 6; r++)
 			ret[c] += exp(l[c][r] - best);
 	for (uint32_t c = 0; c < dag->nr; c++)
 		sum += ret[c];
