@@ -75,6 +75,14 @@ fb_expect 'each shape of noise runs' '
 		fb_grep "\"noise\": \"$n\"" out.json || exit 1
 	done
 '
+fb_expect 'known rates of verdicts save boots' '
+	set -- --dag line:128 --noise binary --rates 0.05:0.95 --trials 100 --json &&
+	firstbad simulate "$@" >unknown.json &&
+	firstbad simulate "$@" --known-rates --min-boots 0 >known.json &&
+	awk "{ exit !(\$1 > \$2 + 3 && \$3 > 0.9) }" <<-END
+		$(value boots_mean unknown.json) $(value boots_mean known.json) $(value right_rate known.json)
+	END
+'
 fb_expect 'nothing changes: "no regression", and no bound' '
 	firstbad simulate --dag line:64 --no-regression --noise constant --trials 5 --json >out.json &&
 	test "$(value none_rate out.json)" = 1.0 && test "$(value bound out.json)" = null
@@ -115,6 +123,7 @@ fb_expect 'wrong options are one error, before anything runs' '
 	refused "bimodal" --dag line:8 --shift 1 --mode-share &&
 	refused "rates" --dag line:8 --shift 1 --noise binary --rates .1:.9 &&
 	refused "rates" --dag line:8 --noise binary --rates .9:.1 &&
+	refused "rates" --dag line:8 --shift 1 --known-rates &&
 	refused "too many" --dag line:8 --shift 1 more
 '
 fb_expect 'a wrong file is file, line and what was expected' '

@@ -354,6 +354,16 @@ static void the_jobs_do_not_matter(void **state)
 }
 
 /* ((1 - delta) log2 N - h(delta)) / C(1), N = 1024, delta = 0.01: R 4.2.2 with the C above. */
+/* R 4.2.2: 1 - pnorm(1), 1 - pnorm(-1 / sqrt(1.25)), of a threshold of 1. */
+static void rates_of_verdicts_are_those_of_R(void **state)
+{
+	struct fb_world w = {.threshold = 1};
+
+	assert_near(fb_world_rate(&w, 0), 0.158655253931, 1e-11);
+	w.build_sd = 0.5;
+	assert_near(fb_world_rate(&w, 2), 0.814453315239, 1e-11);
+}
+
 static void the_bound_is_that_of_the_formula(void **state)
 {
 	struct fb_dagfile file;
@@ -400,6 +410,7 @@ static void a_world_that_is_none_is_refused(void **state)
 	REFUSED("boots", w.min_boots = 1);
 	REFUSED("boots", w.boots_lo = 0);
 	REFUSED("verdicts", w.noise = FB_NOISE_BINARY; w.any_direction = true);
+	REFUSED("rates", w.known_rates = true);
 	REFUSED("repeats", w.repeats = 1; w.second = 1);
 	assert_int_equal(fb_simulate(&good, 0, 1, NULL, NULL, &s, &err), -1);
 	assert_error(&err, FB_ERROR_USAGE, "1 trial");
@@ -420,6 +431,7 @@ int main(void)
 		cmocka_unit_test(the_given_culprit_is_the_one),
 		cmocka_unit_test(fixed_repeats_err_as_often_as_they_must),
 		cmocka_unit_test(the_jobs_do_not_matter),
+		cmocka_unit_test(rates_of_verdicts_are_those_of_R),
 		cmocka_unit_test(the_bound_is_that_of_the_formula),
 		cmocka_unit_test(a_world_that_is_none_is_refused),
 	};

@@ -22,7 +22,7 @@ struct arguments {
 		*log_sigma;
 	const char *culprit, *boots, *confidence, *seed, *direction;
 	unsigned trials, jobs, min_boots, batch, repeats;
-	bool no_regression, mode_share;
+	bool no_regression, mode_share, known_rates;
 };
 
 /* --- reading -------------------------------------------------------------------------------- */
@@ -103,6 +103,9 @@ static int read_shift(const struct arguments *a, struct fb_world *w, struct fb_e
 		w->threshold = w->shift_lo / 2;
 	if (w->noise == FB_NOISE_BINARY && w->shift_lo < 0)
 		return fb_error_set(err, FB_ERROR_USAGE, "--noise binary: a shift is above 0");
+	w->known_rates = a->known_rates;
+	w->rate_old = fb_world_rate(w, 0);
+	w->rate_new = fb_world_rate(w, w->shift_lo);
 	w->min_effect = fmin(1, fabs(w->shift_lo) > 0 ? fabs(w->shift_lo) : 1);
 	if (a->no_regression)
 		w->shift_lo = w->shift_hi = 0;
@@ -111,7 +114,7 @@ static int read_shift(const struct arguments *a, struct fb_world *w, struct fb_e
 
 static int read_search(const struct arguments *a, struct fb_world *w, struct fb_error *err)
 {
-	double lo = 20000, hi = NAN;
+	double lo = 1000, hi = NAN;
 
 	if (a->direction && strcmp(a->direction, "known") != 0 &&
 	    strcmp(a->direction, "unknown") != 0)
@@ -168,8 +171,9 @@ static int read_world(const struct arguments *a, struct fb_world *w, struct fb_e
 		if (isnan(w->skip_run))
 			w->skip_run = w->skip_share < 1 ? 1 / (1 - w->skip_share) : 1;
 	}
-	if (read_shift(a, w, err) < 0 || read_search(a, w, err) < 0 ||
-	    a_number("build-sd", a->build_sd, &w->build_sd, err) < 0 ||
+	/* The images' spread is part of the rates. */
+	if (a_number("build-sd", a->build_sd, &w->build_sd, err) < 0 || read_shift(a, w, err) < 0 ||
+	    read_search(a, w, err) < 0 ||
 	    a_number("log-sigma", a->log_sigma, &w->log_sigma, err) < 0 ||
 	    a_count("seed", a->seed, INT64_MAX, &w->seed, err) < 0 ||
 	    a_count("culprit", a->culprit, FB_DAGFILE_COMMITS_MAX, &culprit, err) < 0)
@@ -335,6 +339,8 @@ int fb_cmd_simulate(int argc, char **argv)
 		 "bimodal: the change moves boots to the upper mode"},
 		{"rates", 0, FB_OPT_STRING, &a.rates, "G:B",
 		 "binary: shares of bad verdicts when good, when bad"},
+		{"known-rates", 0, FB_OPT_FLAG, &a.known_rates, NULL,
+		 "binary: the search is told the rates"},
 		{"build-sd", 0, FB_OPT_STRING, &a.build_sd, "S",
 		 "spread from image to image, in sigma"},
 		{"log-sigma", 0, FB_OPT_STRING, &a.log_sigma, "S",
@@ -352,7 +358,7 @@ int fb_cmd_simulate(int argc, char **argv)
 		{"min-boots", 0, FB_OPT_UINT, &a.min_boots, "N", "of each end; default 3"},
 		{"batch", 0, FB_OPT_UINT, &a.batch, "N", "boots side by side; default 1"},
 		{"boots", 0, FB_OPT_STRING, &a.boots, "N[..M]",
-		 "boots in all; or drawn from a range; default 20000"},
+		 "boots in all; or drawn from a range; default 1000"},
 		{"repeats", 0, FB_OPT_UINT, &a.repeats, "K",
 		 "no search, but git's halving with K boots a step"},
 		{"trials", 0, FB_OPT_UINT, &a.trials, "T", "default 1000"},

@@ -56,6 +56,13 @@ static bool is_line(const struct fb_dag *dag)
 	return true;
 }
 
+double fb_world_rate(const struct fb_world *w, double level)
+{
+	double spread = sqrt(1 + w->build_sd * w->build_sd);
+
+	return erfc((w->threshold - level) / spread / M_SQRT2) / 2;
+}
+
 static int check_change(const struct fb_world *w, struct fb_error *err)
 {
 	uint32_t nr = fb_dag_nr(w->dag) - 1;
@@ -104,13 +111,15 @@ int fb_world_check(const struct fb_world *w, struct fb_error *err)
 		return wrong(err, "a confidence lies between 0.5 and 1");
 	if (!(w->min_effect > 0))
 		return wrong(err, "the smallest effect looked for is above 0");
-	if (w->min_boots < 2 || w->batch < 1)
+	if ((w->min_boots < 2 && !w->known_rates) || w->batch < 1)
 		return wrong(err, "at least 2 boots for each end, and 1 for each step");
 	if (w->boots_lo < 1 || w->boots_lo > w->boots_hi)
 		return wrong(err, "boots in all: at least 1, or a range LO..HI");
 	if (w->noise == FB_NOISE_BINARY && (w->any_direction || w->log_sigma > 0))
 		return wrong(err,
 			     "verdicts are 0 or 1: their direction is known, their scale linear");
+	if (w->known_rates && !(w->noise == FB_NOISE_BINARY && w->shift_lo == w->shift_hi))
+		return wrong(err, "only the rates of binary noise and one shift can be known");
 	if (w->repeats && (!is_line(w->dag) || w->no_regression || w->skip_share > 0 ||
 			   w->any_direction || w->second != 0))
 		return wrong(
@@ -247,14 +256,6 @@ static double boot(struct run *r, uint32_t node)
 	return w->log_sigma > 0 ? 1000 * exp(w->log_sigma * z) : 100 + z;
 }
 
-/* Share of verdicts "bad" where the normal part lies about @level. */
-static double rate(const struct fb_world *w, double level)
-{
-	double spread = sqrt(1 + w->build_sd * w->build_sd);
-
-	return erfc((w->threshold - level) / spread / M_SQRT2) / 2;
-}
-
 static void search_params(struct run *r, struct fb_search_params *ret)
 {
 	const struct fb_world *w = r->world;
@@ -263,18 +264,23 @@ static void search_params(struct run *r, struct fb_search_params *ret)
 	*ret = (struct fb_search_params){
 		.confidence = w->confidence,
 		.min_effect = w->min_effect,
-		.scale = w->log_sigma > 0 ? FB_SCALE_LOG : FB_SCALE_LINEAR,
+		.scale = w->noise == FB_NOISE_BINARY ? FB_SCALE_BINARY
+			 : w->log_sigma > 0	     ? FB_SCALE_LOG
+						     : FB_SCALE_LINEAR,
 		.direction = w->any_direction ? FB_DIRECTION_ANY
 			     : sign < 0	      ? FB_DIRECTION_DOWN
 					      : FB_DIRECTION_UP,
 		.min_boots = w->min_boots,
+		.rate_old = w->known_rates ? w->rate_old : NAN,
+		.rate_new = w->known_rates ? w->rate_new : NAN,
 		.max_total = w->boots_lo + fb_rng_below(&r->rng, w->boots_hi - w->boots_lo + 1),
 		.batch = w->batch,
 	};
 	if (w->log_sigma > 0)
 		ret->min_effect = sign * expm1(sign * w->min_effect * w->log_sigma);
 	if (w->noise == FB_NOISE_BINARY)
-		ret->min_effect = fabs(rate(w, sign * w->min_effect) - rate(w, 0));
+		ret->min_effect =
+			fabs(fb_world_rate(w, sign * w->min_effect) - fb_world_rate(w, 0));
 }
 
 /* --- judging it ----------------------------------------------------------------------------- */
@@ -468,7 +474,7 @@ static void run_repeats(struct run *r)
 	double middle = r->step[0] / 2, sign = r->step[0] < 0 ? -1 : 1;
 
 	if (w->noise == FB_NOISE_BINARY)
-		middle = (rate(w, 0) + rate(w, r->step[0])) / 2;
+		middle = (fb_world_rate(w, 0) + fb_world_rate(w, r->step[0])) / 2;
 	else
 		middle = w->log_sigma > 0 ? 1000 * exp(w->log_sigma * middle) : 100 + middle;
 	while (bad - good > 1) {
@@ -510,7 +516,7 @@ double fb_world_bound(const struct fb_world *w, double *ret_bits)
 	    (w->noise == FB_NOISE_BINARY && w->build_sd > 0))
 		return 0;
 	if (w->noise == FB_NOISE_BINARY)
-		*ret_bits = fb_binary_capacity(rate(w, 0), rate(w, w->shift_lo));
+		*ret_bits = fb_binary_capacity(fb_world_rate(w, 0), fb_world_rate(w, w->shift_lo));
 	else if (w->mode_share)
 		*ret_bits =
 			fb_noise_capacity(w->noise, 0, share + w->shift_lo / FB_BIMODAL_DISTANCE);

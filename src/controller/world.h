@@ -35,9 +35,11 @@ struct fb_world {
 	double skip_share, skip_run; /* share of the commits; mean length of a run of them */
 
 	/* What the search is told. */
-	bool any_direction; /* not the direction, which is then drawn */
+	bool any_direction;	   /* not the direction, which is then drawn */
+	bool known_rates;	   /* FB_NOISE_BINARY: the two below */
+	double rate_old, rate_new; /* shares of bad verdicts on both sides, fb_world_rate() */
 	double confidence, min_effect;
-	unsigned min_boots, batch;
+	unsigned min_boots, batch;   /* .min_boots may be 0 with known rates */
 	unsigned boots_lo, boots_hi; /* its boots in all, drawn between them */
 
 	unsigned repeats; /* > 0: no search, but git's halving with so many boots a step */
@@ -67,6 +69,9 @@ struct fb_trial {
 
 /** fb_outcome_name() - "right", "wrong", ... */
 const char *fb_outcome_name(enum fb_outcome outcome);
+
+/** fb_world_rate() - FB_NOISE_BINARY: share of bad verdicts of images at @level sigma. */
+double fb_world_rate(const struct fb_world *world, double level);
 
 /** fb_world_check() - Are the numbers a world? Errors: FB_ERROR_USAGE. */
 int fb_world_check(const struct fb_world *world, struct fb_error *err);
