@@ -291,7 +291,7 @@ static struct fb_lab *make_lab(struct fb_store *store, struct fb_history *histor
 			       .make_jobs = 1,
 			       .observer.tell = tell};
 	assert_ok(fb_mkdirs("wt", &err), &err);
-	assert_ok(fb_engine_local(self, 2, &lab->engine, &err), &err);
+	assert_ok(fb_engine_local(self, 2, FB_PROC_FENCE_NONE, &lab->engine, &err), &err);
 	assert_ok(fb_worktree_open(history, wt, &lab->wt, &err), &err);
 	return lab;
 }
