@@ -129,7 +129,8 @@ bool fb_ask_best_split(struct fb_search *s)
 				   log2(s->cluster[k].weight);
 	one = family->bits(&s->state->fit, 0.5, 0, 1);
 	s->state->boots_to_go = entropy / one;
-	if (entropy * batch >
+	if (s->params.scale != FB_SCALE_CERTAIN &&
+	    entropy * batch >
 	    bits_of(s, best, batch, table) * (HOPELESS_BOOTS + HOPELESS_BITS / one))
 		return false;
 	return fb_ask(s, s->cand[best], s->params.batch, FB_SEARCH_WHY_STEP);

@@ -5,7 +5,7 @@
  *   record.c   boots, skips, images     graph.c  candidates, clusters, classes
  *   ends.c     the ends, merge bases    other.c  "something else" than one step
  *   choose.c   which node next          search.c evaluation and verdict
- *   model.h    likelihoods of the values
+ *   certain.c  verdicts that cannot err model.h  likelihoods of the values
  */
 #ifndef FB_BISECT_SEARCH_IMPL_H
 #define FB_BISECT_SEARCH_IMPL_H
@@ -171,6 +171,10 @@ bool fb_ask_misfit(struct fb_search *s, uint32_t best, size_t least);
 bool fb_ask_weak_end(struct fb_search *s, const struct ends *e);
 /* Asks for the node with the most information per cost. False when none tells anything. */
 bool fb_ask_best_split(struct fb_search *s);
+
+/* certain.c */
+extern const struct fb_family fb_family_certain;
+void fb_certain_search(struct fb_search *s);
 
 /* search.c */
 void fb_conclude(struct fb_search *s, enum fb_verdict_kind kind, double confidence);
