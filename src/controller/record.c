@@ -19,6 +19,11 @@
 
 static const char *const change_names[] = {"regression", "improvement", "any"};
 
+const char *fb_change_name(enum fb_change change)
+{
+	return change_names[change];
+}
+
 /* --- beginning and loading -------------------------------------------------------------- */
 
 static json_t *args_to_json(const struct fb_bisect_args *args)
