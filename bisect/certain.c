@@ -9,7 +9,6 @@
 #include "bisect/search-impl.h"
 
 #include <math.h>
-#include <string.h>
 
 static void no_priors(struct fb_model *model, double min_effect, const double rate[2])
 {
@@ -97,10 +96,8 @@ static uint32_t weigh(struct fb_search *s)
 	for (size_t i = 0; i < s->nr_image; i++) {
 		int said = said_of(s, s->image[i].root);
 
-		memset(s->mark, 0, s->nr_cand);
-		fb_mark_ancestors(s, s->image[i].candidate, 1);
 		for (uint32_t k = 0; k < s->nr_cluster; k++)
-			if (said != (s->mark[s->cluster[k].first] ? SAID_NEW : SAID_OLD))
+			if (said != (fb_reached(s, s->cluster[k].first, i) ? SAID_NEW : SAID_OLD))
 				s->cluster[k].weight = 0;
 	}
 	for (uint32_t k = 0; k < s->nr_cluster; k++)

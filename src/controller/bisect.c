@@ -409,34 +409,53 @@ static void tell_step(const struct fb_bisect *b, struct fb_lab *lab, uint32_t no
 	fb_str_release(&values);
 }
 
-/* As git does: before the first verdict is a command that cannot be run, a good commit is tried. */
-static int settle_doubt(struct fb_bisect *b, struct fb_lab *lab, struct fb_error *err)
+/* Was a commit given up before any run, anywhere, told anything? */
+static bool is_mute(const struct fb_bisect *b)
+{
+	for (uint32_t i = 0; i < b->range->nr && !b->measured; i++)
+		if (b->node[i].cause && b->node[i].failed >= FAILED_MAX)
+			return true;
+	return false;
+}
+
+/*
+ * Exit statuses need no boots of the ends. But a command that cannot be run is no verdict (git
+ * tries such a one on a good commit, too), and one that fails everywhere is soon seen there.
+ */
+static int try_good_end(struct fb_bisect *b, struct fb_lab *lab, bool *ret_tried,
+			struct fb_error *err)
 {
 	uint32_t good = b->range->good[0];
+	const struct fb_bisect_node *n = &b->node[good];
 	struct want want = { good, 1 };
 
-	if (b->node[good].nr_values || b->node[good].cause)
+	*ret_tried = b->doubt.open || (b->by_status && !n->cause && is_mute(b));
+	if (!*ret_tried)
+		return 0;
+	if (b->doubt.open && (n->nr_values || n->cause))
 		return fb_take_doubt(b, err);
-	fb_lab_tell(lab, "exit status %d: is that so at the good end %.12s, too?", b->doubt.status,
-		    b->range->oid[good].hex);
+	fb_lab_tell(lab, "is it so at the good end %.12s, too?", b->range->oid[good].hex);
 	return measure(b, lab, &want, 1, err);
 }
 
 static int run_search(struct fb_bisect *b, struct fb_lab *lab, int64_t deadline_ns,
 		      struct fb_error *err)
 {
+	uint32_t good = b->range->good[0];
 	struct fb_search_ask ask;
 	struct fb_verdict v;
 	size_t had;
 
 	for (;;) {
 		struct want want;
+		bool tried;
 
-		if (b->doubt.open) {
-			if (settle_doubt(b, lab, err) < 0)
-				return -1;
+		if (try_good_end(b, lab, &tried, err) < 0)
+			return -1;
+		if (tried)
 			continue;
-		}
+		if (b->by_status && b->node[good].cause && b->node[good].failed >= FAILED_MAX)
+			return end_untestable(b, good, err);
 		if (fb_search_next(b->search, &ask) != FB_SEARCH_MEASURE)
 			break;
 		want = (struct want){ ask.node, ask.boots };

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "src/util/clock.h"
@@ -17,6 +18,7 @@
 #include "src/util/util.h"
 
 #define RESULT_MAX_B (256u << 20) /* a boot's result.json: outputs of all cells, escaped */
+#define RESULT_LEAST_B (64u << 10)
 #define INFRA_TRIES  3
 #define WAIT_NS	     (500 * FB_NS_PER_MS) /* how often a stop request is looked for */
 
@@ -185,6 +187,14 @@ static int wait_jobs(struct fb_lab *lab, const unsigned *jobs, size_t nr, struct
 	}
 }
 
+/* Too little room for a result.json: the job could not even say so. */
+static bool is_full(const char *dir)
+{
+	struct statvfs v;
+
+	return statvfs(dir, &v) == 0 && v.f_bavail * v.f_frsize < RESULT_LEAST_B;
+}
+
 /* The job directory's result.json: its "ok" part as a new reference, or its error. */
 static json_t *job_result(const char *dir, enum fb_job_state state, struct fb_error *err)
 {
@@ -192,6 +202,10 @@ static json_t *job_result(const char *dir, enum fb_job_state state, struct fb_er
 	json_auto_t *result = NULL;
 	json_t *part;
 
+	if (state != FB_JOB_ENDED && is_full(dir)) {
+		fb_error_set_sys(err, ENOSPC, "job '%s'", dir);
+		return NULL;
+	}
 	if (state != FB_JOB_ENDED) {
 		fb_error_set(err, FB_ERROR_INFRA, "job '%s' died; see job.log there", dir);
 		return NULL;

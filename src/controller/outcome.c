@@ -31,9 +31,9 @@ static int take_failure(struct fb_bisect *b, uint32_t node, const struct fb_stor
 }
 
 /*
- * A boot that ended well without a value that has a logarithm. As the first of all it is a
- * mistake of the plan; later it is a property of the commit, like any other failure. Told
- * before anything is stored, so that the session can still be read.
+ * A boot that ended well without a value that has a logarithm. When even the first of all has no
+ * value it is a mistake of the plan; else it is a property of the commit, like any other failure.
+ * Told before anything is stored, so that the session can still be read.
  */
 static int take_no_value(struct fb_bisect *b, uint32_t node, const struct fb_store_boot *boot,
 			 const char *key, double value, struct fb_error *err)
@@ -43,7 +43,7 @@ static int take_no_value(struct fb_bisect *b, uint32_t node, const struct fb_sto
 				 : fb_xasprintf("%s is %g: only values above zero can be bisected",
 						b->metric, value);
 
-	if (b->measured)
+	if (b->measured || !isnan(value))
 		return take_failure(b, node, boot, why, err);
 	return fb_error_set(err, FB_ERROR_USAGE, "%s: %s at %.12s", key, why,
 			    b->range->oid[node].hex);
