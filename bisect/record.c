@@ -57,7 +57,8 @@ int fb_search_record(struct fb_search *s, uint32_t node, double value)
 
 	if (node >= s->nr_nodes || s->node[node].role == ROLE_NONE || !isfinite(value))
 		return -1;
-	if (s->params.scale == FB_SCALE_BINARY && value != 0 && value != 1)
+	if ((s->params.scale == FB_SCALE_BINARY || s->params.scale == FB_SCALE_CERTAIN) &&
+	    value != 0 && value != 1)
 		return -1;
 	if (s->params.scale == FB_SCALE_LOG) {
 		if (!(value > 0))

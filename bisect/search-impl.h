@@ -5,7 +5,7 @@
  *   record.c   boots, skips, images     graph.c  candidates, clusters, classes
  *   ends.c     the ends, merge bases    other.c  "something else" than one step
  *   choose.c   which node next          search.c evaluation and verdict
- *   model.h    likelihoods of the values
+ *   certain.c  verdicts that cannot err model.h  likelihoods of the values
  */
 #ifndef FB_BISECT_SEARCH_IMPL_H
 #define FB_BISECT_SEARCH_IMPL_H
@@ -53,11 +53,6 @@ struct mass {
 	double part[FB_MODEL_PARTS];
 };
 
-/* Ones that a boot is expected to give, and the entropy of its outcome given the step; sums. */
-struct gain {
-	double ones, entropy;
-};
-
 struct class_key {
 	uint64_t h1, h2;
 	uint32_t candidate;
@@ -79,7 +74,6 @@ struct state {
 	double other;
 	uint32_t nr_nodes, nr_left;
 	double boots_to_go;
-	uint32_t good_end;			    /* the good end to boot */
 	struct fb_model_fit fit;		    /* of the best step, for the best part */
 	struct fb_model_fit fit_of[FB_MODEL_PARTS]; /* of the best step */
 	double part_weight[FB_MODEL_PARTS];	    /* posterior of the parts, given one step */
@@ -115,8 +109,7 @@ struct fb_search {
 	size_t nr_measured, cap_reached; /* nodes with boots; blocks of 64 images */
 	bool partitioned, classified;	 /* .cluster and .cluster_of, .class_of are up to date */
 	uint64_t *weight, *hash;
-	struct mass *mass, *part;		/* .part: of one candidate of each cluster */
-	struct gain *gain, *step_gain, no_gain; /* of candidates, of clusters, of the old side */
+	struct mass *mass, *part; /* .part: of one candidate of each cluster */
 	double *class_mass;
 	struct class_key *key;
 	struct rank *rank;
@@ -178,6 +171,10 @@ bool fb_ask_misfit(struct fb_search *s, uint32_t best, size_t least);
 bool fb_ask_weak_end(struct fb_search *s, const struct ends *e);
 /* Asks for the node with the most information per cost. False when none tells anything. */
 bool fb_ask_best_split(struct fb_search *s);
+
+/* certain.c */
+extern const struct fb_family fb_family_certain;
+void fb_certain_search(struct fb_search *s);
 
 /* search.c */
 void fb_conclude(struct fb_search *s, enum fb_verdict_kind kind, double confidence);

@@ -64,8 +64,6 @@ void fb_search_free(struct fb_search *s)
 	free(s->near_measured);
 	free(s->mass);
 	free(s->class_mass);
-	free(s->gain);
-	free(s->step_gain);
 	free(s->key);
 	free(s->mark);
 	free(s->found);
@@ -101,6 +99,8 @@ static bool params_are_usable(const struct fb_search_params *p)
 		       !(p->direction == FB_DIRECTION_DOWN && p->min_effect >= 1);
 	case FB_SCALE_LINEAR:
 		return p->min_boots >= 2;
+	case FB_SCALE_CERTAIN:
+		return true;
 	case FB_SCALE_BINARY:
 		return rates_are_usable(p) &&
 		       (p->min_boots >= 1 || (!isnan(p->rate_old) && !isnan(p->rate_new)));
@@ -130,8 +130,7 @@ static int allocate_room(struct fb_search *s)
 			       ROOM(s->distance) && ROOM(s->near_measured) && ROOM(s->weight) &&
 			       ROOM(s->hash) && ROOM(s->mass) && ROOM(s->part) &&
 			       ROOM(s->class_mass) && ROOM(s->key) && ROOM(s->rank) &&
-			       ROOM(s->found) && ROOM(s->gain) && ROOM(s->step_gain) &&
-			       ROOM(s->reached)
+			       ROOM(s->found) && ROOM(s->reached)
 		       ? 0
 		       : -1;
 #undef ROOM
@@ -185,7 +184,9 @@ struct fb_search *fb_search_new(const struct fb_dag *dag, const uint32_t *good, 
 		return NULL;
 	}
 	fb_model_init(&s->model,
-		      params->scale == FB_SCALE_BINARY ? &fb_family_binary : &fb_family_normal,
+		      params->scale == FB_SCALE_BINARY	? &fb_family_binary :
+		      params->scale == FB_SCALE_CERTAIN ? &fb_family_certain :
+							  &fb_family_normal,
 		      s->min_shift, params->direction,
 		      (const double[]){params->rate_old, params->rate_new});
 	return s;
@@ -323,7 +324,6 @@ static void search(struct fb_search *s, const struct ends *e)
 	uint32_t best, leader;
 
 	st->searching = true;
-	st->good_end = e->good;
 	fb_model_clear(&s->model);
 	for (size_t i = 0; i < s->nr_image; i++)
 		fb_model_add(&s->model, &s->image[i].sum, 1);
@@ -386,6 +386,10 @@ static void evaluate(struct fb_search *s)
 	s->state->valid = true;
 	s->state->nr_left = s->nr_alive;
 	fb_collect_images(s);
+	if (s->params.scale == FB_SCALE_CERTAIN && s->nr_alive) {
+		fb_certain_search(s);
+		return;
+	}
 	fb_look_at_ends(s, &e);
 	if (!s->nr_alive) {
 		/* Each step would separate two nodes of one image. */
@@ -438,6 +442,11 @@ void fb_search_verdict(const struct fb_search *search, struct fb_verdict *ret)
 	ret->confidence = st->confidence;
 	ret->other = st->other;
 	ret->boots = search->nr_boots;
+	if (search->params.scale == FB_SCALE_CERTAIN) {
+		ret->mean_good = ret->mean_bad = ret->sigma = NAN;
+		ret->effect = ret->effect_lo = ret->effect_hi = NAN;
+		return;
+	}
 	if (!st->has_fit) {
 		double n1, n2;
 

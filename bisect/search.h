@@ -27,6 +27,11 @@ enum fb_scale {
 	 * Means are rates of ones, effects their difference, sigma is NAN. Direction: up.
 	 */
 	FB_SCALE_BINARY,
+	/*
+	 * 0 (old side) or 1 (new side), and never wrong: one boot of a commit is enough, the ends
+	 * are believed, and means and effects are NAN. Of the numbers below only max_total counts.
+	 */
+	FB_SCALE_CERTAIN,
 };
 
 enum fb_direction {

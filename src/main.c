@@ -11,6 +11,8 @@
 
 const struct fb_command fb_commands[] = {
 	{ "bisect auto", "find the commit that changed a number, by booting kernels", fb_cmd_bisect_auto },
+	{ "bisect run", "find the commit that changed what a command says, in any repository",
+	  fb_cmd_bisect_run },
 	{ "bisect status", "what a bisection knows so far", fb_cmd_bisect_status },
 	{ "doctor", "what works on this host", fb_cmd_doctor },
 	{ "job", NULL, fb_cmd_job },

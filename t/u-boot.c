@@ -17,6 +17,9 @@
 #define END(counters)                                                                              \
 	"{\"ev\":\"end\",\"cell\":0,\"run\":0,\"ok\":true,\"stuck\":false,\"why\":\"\","           \
 	"\"counters\":{" counters "}}\n"
+#define STATUS(ok, status)                                                                         \
+	"{\"ev\":\"end\",\"cell\":0,\"run\":0,\"ok\":" ok ",\"stuck\":false,\"why\":\"\","         \
+	"\"counters\":{},\"status\":" status "}\n"
 #define DONE "{\"ev\":\"done\",\"at_ns\":12}\n"
 
 /* ---- the stream: one row a text of the agent */
@@ -65,6 +68,16 @@ static const struct stream_row stream_row[] = {
 	{ "stream_failure_needs_no_start",
 	  HELLO "{\"ev\":\"end\",\"cell\":0,\"run\":0,\"ok\":false,\"stuck\":false,\"why\":\"mkfs\","
 		"\"counters\":{}}\n" DONE, 0, NULL, 1, "", true },
+	{ "stream_status_of_a_failure", HELLO START STATUS("false", "7") DONE, 0, NULL, 1, "", true },
+	{ "stream_status_of_a_success", HELLO START STATUS("true", "0") DONE, 0, NULL, 1, "", true },
+	{ "stream_status_above_255", HELLO START STATUS("false", "256"), 0, "no valid status", 0, NULL,
+	  false },
+	{ "stream_status_is_text", HELLO START STATUS("false", "\"1\""), 0, "no valid status", 0, NULL,
+	  false },
+	{ "stream_success_with_another_status", HELLO START STATUS("true", "1"), 0, "no valid status",
+	  0, NULL, false },
+	{ "stream_status_of_what_never_started", HELLO STATUS("false", "1"), 0, "no valid status", 0,
+	  NULL, false },
 	{ "stream_wrong_run", HELLO "{\"ev\":\"start\",\"cell\":0,\"run\":1,\"at_ns\":1,\"setup_ns\":1}\n",
 	  0, "not the run", 0, NULL, false },
 	{ "stream_run_beyond_the_job", HELLO START END("") START, 0, "not the run", 1, "", false },
@@ -628,6 +641,7 @@ static void result_survives_json_with_any_bytes(void **state)
 				     .out = fb_xmalloc(257),
 				     .out_len = 256,
 				     .err = fb_xstrdup("e\xff"),
+				     .status = 42,
 				     .counters = json_pack("{s:f}", "a", 0.1) };
 	for (int i = 0; i < 256; i++)
 		run->out[i] = (char)i;
@@ -638,6 +652,7 @@ static void result_survives_json_with_any_bytes(void **state)
 	assert_int_equal(again.runs[0].out_len, 256);
 	assert_memory_equal(again.runs[0].out, run->out, 257);
 	assert_string_equal(again.runs[0].err, "e\xff");
+	assert_int_equal(again.runs[0].status, 42);
 	assert_near(json_real_value(json_object_get(again.runs[0].counters, "a")), 0.1, 0);
 	fb_boot_result_release(&again);
 	json_object_set_new(v, "end", json_string("fine"));

@@ -383,8 +383,8 @@ static const struct key_row key_row[] = {
 	{ "sync-latency", "", "testcase=sync-latency,fs=ext4,method=sync,mount_options=,"
 	  "nr_files=512+1024,runs=1,size=16k", "sync-latency fs=ext4" },
 	{ "command", "command=./b.sh --n=3 \xc3\xa9",
-	  "testcase=command,better=higher,command=./b.sh%20--n%3D3%20%C3%A9,fs=none,"
-	  "mount_options=,runs=1",
+	  "testcase=command,better=higher,command=./b.sh%20--n%3D3%20%C3%A9,"
+	  "exit=must-be-0,fs=none,mount_options=,runs=1",
 	  "command command=./b.sh --n=3 \xc3\xa9 fs=none" },
 	{ "sysbench-fileio", "filenum=1024f;size=64G;period=600s;nr_threads=4t",
 	  "testcase=sysbench-fileio,bs=16k,events=2000,filenum=1024,fs=ext4,fsync_all=0,"
@@ -493,8 +493,11 @@ static void the_direction_of_an_unknown_metric_is_the_cells(void **state)
 {
 	FB_CLEANUP(fb_cell_release) struct fb_cell lower = cell_of("command", "command=x;better=lower");
 	FB_CLEANUP(fb_cell_release) struct fb_cell higher = cell_of("command", "command=x");
+	FB_CLEANUP(fb_cell_release)
+	struct fb_cell unknown = cell_of("command", "command=x;better=neither");
 	FB_CLEANUP(fb_cell_release) struct fb_cell fio = cell_of("fio", "");
 
+	assert_int_equal(fb_cell_better(&unknown, "mine"), FB_BETTER_NEITHER);
 	assert_int_equal(fb_cell_better(&lower, "mine"), FB_BETTER_LOWER);
 	assert_int_equal(fb_cell_better(&higher, "mine"), FB_BETTER_HIGHER);
 	assert_int_equal(fb_cell_better(&lower, "fio.write_iops"), FB_BETTER_HIGHER);
@@ -627,6 +630,10 @@ static const struct split_row split_row[] = {
 	{ "a \"\\\"\\\\\\$\\n\"", { "a", "\"\\$\\n" } },
 	{ "a '\\n$x`y`'", { "a", "\\n$x`y`" } },
 	{ "a --x=1,2:3%4@5!#{}^", { "a", "--x=1,2:3%4@5!#{}^" } },
+	{ "a $'b\\n\\'\\\\\\x7f'c", { "a", "b\n'\\\x7f" "c" } },
+	{ "a $'b", { NULL }, "the quote $' is not closed" },
+	{ "a $'\\q'", { NULL }, "within $'...' only" },
+	{ "a $'\\x00'", { NULL }, "within $'...' only" },
 	{ "", { NULL }, "needs a program" },
 	{ "   ", { NULL }, "needs a program" },
 	{ "''", { NULL }, "needs a program" },
@@ -666,14 +673,45 @@ static void a_command_is_split_without_a_shell(void **state)
 	}
 }
 
+/* Any words become one line of printable text, and the same words again. */
+static void joined_words_are_split_into_the_same(void **state)
+{
+	static const char *const words[] = {
+		"sh",	 "-c",	     "make || exit 125\n\t./test 'a b' \\n \"$X\"",
+		"",	 "it's",     "a b",
+		"--x=1", "\x01\x7f", "\xc3\xa9",
+		"*",	 "$'x'",     "#",
+		NULL};
+	FB_CLEANUP(fb_freep) char *text = fb_command_join((char *const *)words);
+	FB_CLEANUP(fb_strvp) char **split = NULL;
+	struct fb_error err = FB_ERROR_INIT;
+
+	assert_ok(fb_command_split(text, &split, &err), &err);
+	for (size_t i = 0; words[i] || split[i]; i++)
+		if (!words[i] || !split[i] || strcmp(words[i], split[i]))
+			fail_msg("word %zu of %s: '%s'", i, text, split[i] ? split[i] : "(none)");
+	for (const unsigned char *p = (const unsigned char *)text; *p; p++)
+		assert_true(*p >= 0x20 && *p != 0x7f);
+}
+
 static void no_value_is_no_error_for_a_verdict_by_status(void **state)
 {
+	FB_CLEANUP(fb_cell_release) struct fb_cell verdict = cell_of("command", "command=x;exit=verdict");
+	FB_CLEANUP(fb_cell_release) struct fb_cell plain = cell_of("command", "command=x");
+	FB_CLEANUP(fb_cell_release) struct fb_cell fio = cell_of("fio", "");
 	FB_CLEANUP(fb_values_release) struct fb_values values = { 0 };
 	struct fb_error err = FB_ERROR_INIT;
 	static const char out[] = "PASS\nops 12\n";
 
 	assert_ok(fb_command_parse(out, strlen(out), &values, &err), &err);
 	assert_int_equal(values.nr, 0);
+	assert_true(fb_cell_by_status(&verdict));
+	assert_false(fb_cell_by_status(&plain));
+	assert_false(fb_cell_by_status(&fio));
+	assert_ok(verdict.testcase->parse(&verdict, out, strlen(out), &values, &err), &err);
+	assert_int_equal(values.nr, 0);
+	assert_int_equal(plain.testcase->parse(&plain, out, strlen(out), &values, &err), -1);
+	assert_error(&err, FB_ERROR_INPUT, "no line 'firstbad: METRIC VALUE'");
 }
 
 static void a_result_file_adds_to_the_output(void **state)
@@ -897,6 +935,7 @@ int main(void)
 		cmocka_unit_test(the_direction_of_an_unknown_metric_is_the_cells),
 		cmocka_unit_test(a_job_does_what_its_cell_says),
 		cmocka_unit_test(a_command_is_split_without_a_shell),
+		cmocka_unit_test(joined_words_are_split_into_the_same),
 		cmocka_unit_test(no_value_is_no_error_for_a_verdict_by_status),
 		cmocka_unit_test(a_result_file_adds_to_the_output),
 		cmocka_unit_test(a_torn_result_file_is_refused),

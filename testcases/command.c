@@ -2,6 +2,7 @@
 /* command: the user's own program or script, which says its values itself. */
 #include "testcases/command.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,10 @@
 
 static const struct fb_param_def params[] = {
 	{ "command", NULL, "@text", "program and arguments: split as a shell does, without one" },
-	{ "better", "higher", "higher|lower", "good direction of what firstbad does not know" },
+	{ "better", "higher", "higher|lower|neither",
+	  "good direction of what firstbad does not know" },
+	{ "exit", "must-be-0", "must-be-0|verdict",
+	  "another exit status: a failed run, or (without values) bad, as for git bisect run" },
 	{ "fs", "none", "none|" FB_FS_TYPES, "file system to run on; none: where the agent is" },
 	FB_PARAM_MOUNT,
 	FB_PARAM_RUNS,
@@ -27,13 +31,47 @@ static const struct fb_param_def params[] = {
 /* Whatever the command says. */
 static const char *const metrics[] = { "*", NULL };
 
+/* What follows the backslash at **p within $'...'; *p is left at its last character. */
+static int take_escape(const char **p, struct fb_str *word, struct fb_error *err)
+{
+	static const char names[] = "abefnrtv\\'\"", bytes[] = "\a\b\033\f\n\r\t\v\\'\"";
+	const char *at = strchr(names, (*p)[1]);
+	char hex[3] = {0};
+	long value = 0;
+
+	if ((*p)[1] == 'x' && isxdigit((unsigned char)(*p)[2]) &&
+	    isxdigit((unsigned char)(*p)[3])) {
+		memcpy(hex, *p + 2, 2);
+		value = strtol(hex, NULL, 16);
+	}
+	if (value) {
+		fb_str_addc(word, (char)value);
+		*p += 3;
+	} else if ((*p)[1] && at) {
+		fb_str_addc(word, bytes[at - names]);
+		++*p;
+	} else {
+		return fb_error_set(err, FB_ERROR_INPUT,
+				    "within $'...' only \\a \\b \\e \\f \\n \\r \\t \\v \\\\ \\' "
+				    "\\\" and \\xHH");
+	}
+	return 0;
+}
+
 /* One character, quoted or not, into @word; *p is left at the last one that was used. */
 static int take_char(const char **p, char *quote, struct fb_str *word, struct fb_error *err)
 {
 	const char c = **p, next = (*p)[1];
 
-	if (c == *quote) {
+	if (c == (*quote == '$' ? '\'' : *quote)) {
 		*quote = 0;
+	} else if (*quote == '$') {
+		if (c == '\\')
+			return take_escape(p, word, err);
+		fb_str_addc(word, c);
+	} else if (!*quote && c == '$' && next == '\'') {
+		*quote = '$';
+		++*p;
 	} else if (*quote == '\'') {
 		fb_str_addc(word, c);
 	} else if (c == '\\') {
@@ -82,13 +120,53 @@ int fb_command_split(const char *text, char ***ret, struct fb_error *err)
 		}
 	}
 	if (quote)
-		return fb_error_set(err, FB_ERROR_INPUT, "the quote %c is not closed", quote);
+		return fb_error_set(err, FB_ERROR_INPUT, "the quote %s is not closed",
+				    (char[]){quote, quote == '$' ? '\'' : '\0', '\0'});
 	if (in_word)
 		fb_strv_add(&words, fb_str_cstr(&word));
 	if (!words || !*words[0])
 		return fb_error_set(err, FB_ERROR_INPUT, "needs a program to run");
 	*ret = FB_TAKE(words);
 	return 0;
+}
+
+/* As $'...' when there is a byte that a line of text cannot hold, as '...' or bare otherwise. */
+static void join_word(const char *word, struct fb_str *out)
+{
+	bool plain = *word && !strpbrk(word, " '\"\\|&;<>()$`*?[~#"), text = true;
+
+	for (const unsigned char *p = (const unsigned char *)word; *p; p++)
+		text = text && *p >= 0x20 && *p != 0x7f && *p != '\'';
+	if (plain && text) {
+		fb_str_add(out, word);
+		return;
+	}
+	fb_str_add(out, text ? "'" : "$'");
+	for (const unsigned char *p = (const unsigned char *)word; *p; p++) {
+		if (!text && (*p == '\'' || *p == '\\'))
+			fb_str_addf(out, "\\%c", *p);
+		else if (!text && *p == '\n')
+			fb_str_add(out, "\\n");
+		else if (!text && *p == '\t')
+			fb_str_add(out, "\\t");
+		else if (*p < 0x20 || *p == 0x7f)
+			fb_str_addf(out, "\\x%02x", *p);
+		else
+			fb_str_addc(out, (char)*p);
+	}
+	fb_str_add(out, "'");
+}
+
+char *fb_command_join(char *const *words)
+{
+	struct fb_str out = FB_STR_INIT;
+
+	for (char *const *w = words; *w; w++) {
+		if (w != words)
+			fb_str_addc(&out, ' ');
+		join_word(*w, &out);
+	}
+	return fb_str_take(&out);
 }
 
 static void tools(const struct fb_cell *cell, char ***ret)
@@ -125,6 +203,7 @@ static json_t *job(const struct fb_cell *cell, struct fb_error *err)
 	for (char **w = words; *w; w++)
 		fb_argv_add(argv, "%s", *w);
 	json_object_set_new(ret, "measure", argv);
+	json_object_set_new(ret, "marked", json_true());
 	return ret;
 }
 
@@ -208,10 +287,9 @@ static int parse(const struct fb_cell *cell, const char *out, size_t len, struct
 {
 	struct fb_values values = { 0 };
 
-	(void)cell;
 	if (fb_command_parse(out, len, &values, err) < 0)
 		return -1;
-	if (!values.nr)
+	if (!values.nr && !fb_cell_by_status(cell))
 		return fb_error_set(err, FB_ERROR_INPUT,
 				    "no line '" MARK " METRIC VALUE' in the output");
 	*ret = values;

@@ -12,11 +12,14 @@
 /**
  * fb_command_split() - Split a command line into words without a shell.
  *
- * Blanks separate; '...', "..." and \ quote as in a shell. What only a shell could do
+ * Blanks separate; '...', "...", \ and (for control bytes) $'...' quote as in a shell. What only a shell could do
  * (unquoted | & ; < > ( ) $ ` * ? [ ~ and $ ` within "...") is FB_ERROR_INPUT.
  * @ret: NULL-terminated, owned, at least one word.
  */
 int fb_command_split(const char *text, char ***ret, struct fb_error *err);
+
+/** fb_command_join() - The text that fb_command_split() makes @words of, one line; owned. */
+char *fb_command_join(char *const *words);
 
 /**
  * fb_command_parse() - The values in the output of a command that exited with 0.

@@ -431,9 +431,18 @@ enum fb_better fb_cell_better(const struct fb_cell *cell, const char *metric)
 		return m->better;
 	for (size_t i = 0; i < cell->nr_params; i++)
 		if (!strcmp(cell->params[i].name, "better"))
-			return !strcmp(cell->params[i].value, "lower") ? FB_BETTER_LOWER :
-									 FB_BETTER_HIGHER;
+			return !strcmp(cell->params[i].value, "lower")	? FB_BETTER_LOWER :
+			       !strcmp(cell->params[i].value, "higher") ? FB_BETTER_HIGHER :
+									  FB_BETTER_NEITHER;
 	return FB_BETTER_NEITHER;
+}
+
+bool fb_cell_by_status(const struct fb_cell *cell)
+{
+	for (size_t i = 0; i < cell->nr_params; i++)
+		if (!strcmp(cell->params[i].name, "exit"))
+			return !strcmp(cell->params[i].value, "verdict");
+	return false;
 }
 
 /* @pattern holds at most one '*'. */

@@ -98,6 +98,9 @@ int fb_cell_match(const struct fb_cell *cell, const char *name, const char *valu
  */
 enum fb_better fb_cell_better(const struct fb_cell *cell, const char *metric);
 
+/** fb_cell_by_status() - True when an exit status without values is a verdict ("exit: verdict"). */
+bool fb_cell_by_status(const struct fb_cell *cell);
+
 /** fb_cell_yields() - True when the cell's testcase can yield @metric (counters apart). */
 bool fb_cell_yields(const struct fb_cell *cell, const char *metric);
 
@@ -164,7 +167,8 @@ struct fb_testcase {
 	 *    "prepare": [["argv0", ...], ...],     run before counters are read, output dropped
 	 *    "measure": ["argv0", ...],            the measured step; its stdout comes back
 	 *    "files": [{"path": "...", "text": "..."}],   written before, relative to the mount
-	 *    "timeout_s": 600, "runs": 1}
+	 *    "timeout_s": 600, "runs": 1,
+	 *    "marked": true}                       only lines with "firstbad:" first come back
 	 * The agent adds the device to mkfs, mounts it and runs the steps in the mount point.
 	 * argv0 "@NAME" calls .guest of the testcase of that name.
 	 * Return: NULL with an error.

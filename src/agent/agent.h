@@ -81,6 +81,12 @@ void fb_step_run(char *const *argv, const char *dir, const char *out, const char
 bool fb_step_why(const struct fb_step_end *end, const char *what, const char *err_file, char *why,
 		 size_t size);
 
+/**
+ * fb_step_status() - The end as one number, as a shell says it: the exit status, 126 or 127 for a
+ * program that cannot be run or is not there, 128 + N for signal N; -1 when it did not end itself.
+ */
+int fb_step_status(const struct fb_step_end *end);
+
 /* count.c: counters read around the measured step. */
 
 struct fb_counts {

@@ -14,6 +14,8 @@
 #define ERR_MAX	   (16u << 10) /* its tail is sent */
 #define RESULT_MAX (1u << 20)
 #define WHY_MAX	   512
+#define MARK	   "firstbad:"
+#define MARKED_MAX (8u << 10) /* of one marked line: what is longer the host refuses anyway */
 
 struct run {
 	struct fb_agent *agent;
@@ -23,6 +25,7 @@ struct run {
 	const char *dir;    /* where its steps run */
 	char *out, *err, *result;
 	bool mounted;
+	int status; /* of the measured step, as a shell would say it; -1: it has none */
 	char why[WHY_MAX];
 };
 
@@ -293,6 +296,60 @@ static void say_result_file(struct run *run)
 	free(buf);
 }
 
+/* Only the lines with the mark; a build's output may be of any size. */
+static void say_marked(struct run *run)
+{
+	FILE *f = fopen(run->out, "re");
+	char *line = xrealloc(NULL, MARKED_MAX);
+	size_t n = 0, said = 0;
+	bool marked = true; /* so far */
+	int c;
+
+	while (f && (c = getc_unlocked(f)) != EOF) {
+		if (n < sizeof(MARK) - 1 && c != MARK[n])
+			marked = false;
+		if (marked && n < MARKED_MAX)
+			line[n] = (char)c;
+		n++;
+		if (c != '\n')
+			continue;
+		if (marked && n < MARKED_MAX && said + n <= FB_STEP_KEEP / 2)
+			fb_say_bytes("out", run->cell, run->run, line, n);
+		else if (marked && !run->why[0])
+			snprintf(run->why, sizeof(run->why), "too much after '" MARK "'");
+		said += marked ? n : 0;
+		marked = true;
+		n = 0;
+	}
+	/* Without its newline, so that the host sees that it is cut off. */
+	if (marked && n >= sizeof(MARK) - 1)
+		fb_say_bytes("out", run->cell, run->run, line, n < MARKED_MAX ? n : MARKED_MAX);
+	free(line);
+	if (f)
+		fclose(f);
+}
+
+static void say_output(struct run *run, const char *program, bool out_cut)
+{
+	bool cut;
+	size_t len;
+	char *buf;
+
+	/* What is left out of much output is not of marked lines. */
+	if (json_is_true(json_object_get(run->spec, "marked"))) {
+		say_marked(run);
+		return;
+	}
+	buf = read_tail(run->out, FB_STEP_KEEP, &len, &cut);
+	/* Output that is not whole is refused: what is missing could be a value. */
+	if (out_cut && !run->why[0])
+		snprintf(run->why, sizeof(run->why), "%s: more than %u MiB of output", program,
+			 FB_STEP_KEEP >> 20);
+	if (!out_cut)
+		fb_say_bytes("out", run->cell, run->run, buf, len);
+	free(buf);
+}
+
 static void measure(struct run *run, json_t **ret_counters, bool *ret_stuck)
 {
 	const char *disk = run->device ? strrchr(run->device, '/') + 1 : NULL;
@@ -324,16 +381,10 @@ static void measure(struct run *run, json_t **ret_counters, bool *ret_stuck)
 		    &end);
 	fb_counts_read(disk, &after);
 	fb_step_why(&end, argv[0], run->err, run->why, sizeof(run->why));
+	run->status = fb_step_status(&end);
 	*ret_stuck = end.stuck;
 	*ret_counters = fb_counts_json(&before, &after, &end);
-	buf = read_tail(run->out, FB_STEP_KEEP, &len, &cut);
-	/* Output that is not whole is refused: what is missing could be a value. */
-	if (end.out_cut && !run->why[0])
-		snprintf(run->why, sizeof(run->why), "%s: more than %u MiB of output", argv[0],
-			 FB_STEP_KEEP >> 20);
-	if (!end.out_cut)
-		fb_say_bytes("out", run->cell, run->run, buf, len);
-	free(buf);
+	say_output(run, argv[0], end.out_cut);
 	say_result_file(run);
 	buf = read_tail(run->err, ERR_MAX, &len, &cut);
 	fb_say_bytes("err", run->cell, run->run, buf, len);
@@ -345,8 +396,9 @@ static void measure(struct run *run, json_t **ret_counters, bool *ret_stuck)
 static bool do_run(struct fb_agent *agent, const json_t *job, const json_t *spec, size_t cell,
 		   size_t nr)
 {
-	struct run run = { .agent = agent, .job = job, .spec = spec, .cell = cell, .run = nr };
-	json_t *counters = NULL;
+	struct run run = { .agent = agent, .job = job, .spec = spec, .cell = cell, .run = nr,
+			   .status = -1 };
+	json_t *counters = NULL, *line;
 	bool stuck = false;
 
 	run.dir = agent->dir;
@@ -365,9 +417,12 @@ static bool do_run(struct fb_agent *agent, const json_t *job, const json_t *spec
 	for (char *p = run.why; *p; p++)
 		if (*p < 0x20 || *p > 0x7e)
 			*p = '?';
-	fb_say(json_pack("{s:s, s:I, s:I, s:b, s:b, s:s, s:o}", "ev", "end", "cell",
+	line = json_pack("{s:s, s:I, s:I, s:b, s:b, s:s, s:o}", "ev", "end", "cell",
 			 (json_int_t)cell, "run", (json_int_t)nr, "ok", !run.why[0], "stuck", stuck,
-			 "why", run.why, "counters", counters ? counters : json_object()));
+			 "why", run.why, "counters", counters ? counters : json_object());
+	if (run.status >= 0)
+		json_object_set_new(line, "status", json_integer(run.status));
+	fb_say(line);
 	/* What was sent need not lie there twice. */
 	if (!run.why[0]) {
 		unlink(run.out);

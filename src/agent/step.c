@@ -402,3 +402,12 @@ bool fb_step_why(const struct fb_step_end *end, const char *what, const char *er
 		snprintf(why + used, size - used, ": %s", line);
 	return true;
 }
+
+int fb_step_status(const struct fb_step_end *end)
+{
+	if (end->stuck || end->timed_out)
+		return -1;
+	if (end->exec_failed)
+		return end->status == ENOENT ? 127 : 126;
+	return end->signalled ? 128 + end->status : end->status;
+}

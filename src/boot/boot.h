@@ -64,6 +64,7 @@ struct fb_boot_run {	      /* one cell, one run */
 	unsigned cell;	      /* index into spec.cells */
 	enum fb_end end;      /* OK or TEST_FAILED */
 	char *why;	      /* for TEST_FAILED: one line */
+	int status;	      /* exit status of the measured step as a shell says it; -1: none */
 	char *out;	      /* the measured step's stdout, as the tool wrote it, then the lines of its
 				 $FIRSTBAD_RESULT with "firstbad: " before each; out_len bytes + NUL */
 	size_t out_len;

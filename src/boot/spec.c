@@ -213,6 +213,7 @@ json_t *fb_boot_result_to_json(const struct fb_boot_result *r)
 		set_int(v, "cell", run->cell);
 		set_str(v, "end", fb_end_name(run->end));
 		set_str(v, "why", run->why);
+		set_int(v, "status", run->status);
 		json_object_set_new(v, "out", bytes_to_json(run->out, run->out_len));
 		json_object_set_new(v, "err", bytes_to_json(run->err, strlen(run->err)));
 		json_object_set_new(v, "counters",
@@ -246,15 +247,16 @@ static int run_from_json(json_t *v, struct fb_boot_run *ret, struct fb_error *er
 	const char *end, *why = NULL;
 	json_t *out, *errors, *counters;
 	size_t len;
-	int cell;
+	int cell, status;
 
-	if (fb_json_unpack(v, "boot result", err, "{s:i, s:s, s?s, s:o, s:o, s:o}", "cell", &cell,
-			   "end", &end, "why", &why, "out", &out, "err", &errors, "counters",
-			   &counters) < 0)
+	if (fb_json_unpack(v, "boot result", err, "{s:i, s:s, s?s, s:i, s:o, s:o, s:o}", "cell",
+			   &cell, "end", &end, "why", &why, "status", &status, "out", &out, "err",
+			   &errors, "counters", &counters) < 0)
 		return -1;
 	if (cell < 0 || fb_end_find(end) < 0 || !json_is_object(counters))
 		return fb_error_set(err, FB_ERROR_INPUT, "boot result: bad run");
-	*ret = (struct fb_boot_run){ .cell = (unsigned)cell, .end = (enum fb_end)fb_end_find(end) };
+	*ret = (struct fb_boot_run){ .cell = (unsigned)cell, .end = (enum fb_end)fb_end_find(end),
+				     .status = status };
 	if (bytes_from_json(out, &ret->out, &ret->out_len, err) < 0 ||
 	    bytes_from_json(errors, &ret->err, &len, err) < 0)
 		return -1;

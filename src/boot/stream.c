@@ -150,6 +150,7 @@ static int read_data(struct fb_stream *s, json_t *v, struct fb_str *to)
 static int read_end(struct fb_stream *s, json_t *v)
 {
 	const json_t *ok = json_object_get(v, "ok"), *stuck = json_object_get(v, "stuck");
+	const json_t *status = json_object_get(v, "status");
 	const char *why = fb_json_str(v, "why");
 	struct fb_boot_run *run;
 	char text[512];
@@ -161,6 +162,10 @@ static int read_end(struct fb_stream *s, json_t *v)
 		return bad(s, "end without its parts");
 	if (json_is_true(ok) && !s->started)
 		return bad(s, "a run that ended well without a start");
+	if (status && (!json_is_integer(status) || json_integer_value(status) < 0 ||
+		       json_integer_value(status) > UINT8_MAX || !s->started ||
+		       (json_is_true(ok) && json_integer_value(status) != 0)))
+		return bad(s, "no valid status");
 	if (s->nr_runs >= FB_STREAM_RUNS_MAX)
 		return bad(s, "too many runs");
 	counters = read_counters(s, json_object_get(v, "counters"));
@@ -171,6 +176,7 @@ static int read_end(struct fb_stream *s, json_t *v)
 	run = &s->runs[s->nr_runs++];
 	*run = (struct fb_boot_run){ .cell = (unsigned)s->cell,
 				     .end = json_is_true(ok) ? FB_END_OK : FB_END_TEST_FAILED,
+				     .status = status ? (int)json_integer_value(status) : -1,
 				     .counters = counters,
 				     .out_len = s->out.len };
 	if (run->end != FB_END_OK)

@@ -9,6 +9,7 @@
  *   {"ev":"out","cell":C,"run":R,"data":"..."}                   stdout, after the step
  *   {"ev":"err","cell":C,"run":R,"data":"..."}                   its stderr's tail
  *   {"ev":"end","cell":C,"run":R,"ok":true,"stuck":false,"why":"","counters":{...}}
+ *       and "status":N (0 to 255) when the measured step ended by itself
  *   {"ev":"failed","why":"..."}                                  the agent gives up
  *   {"ev":"done","at_ns":N}                                      last
  *

@@ -35,6 +35,7 @@ struct fb_command {
 extern const struct fb_command fb_commands[]; /* ends with a NULL name */
 
 int fb_cmd_bisect_auto(int argc, char **argv);
+int fb_cmd_bisect_run(int argc, char **argv);
 int fb_cmd_bisect_status(int argc, char **argv);
 int fb_cmd_doctor(int argc, char **argv);
 int fb_cmd_job(int argc, char **argv);
@@ -83,6 +84,13 @@ struct fb_common {
  */
 int fb_opt_parse(int argc, char **argv, const char *usage, const char *about,
 		 const struct fb_opt *opts, size_t nr_opts, int *ret_first);
+
+/**
+ * fb_opt_parse_before() - The same, but what follows the first positional argument is left alone:
+ * it is a command line of its own.
+ */
+int fb_opt_parse_before(int argc, char **argv, const char *usage, const char *about,
+			const struct fb_opt *opts, size_t nr_opts, int *ret_first);
 
 /* --- what commands begin and end with ------------------------------------------------------ */
 

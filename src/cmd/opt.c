@@ -52,13 +52,15 @@ static int store_value(const struct fb_opt *opt, char *value)
 	FB_BUG("option kind %d", (int)opt->kind);
 }
 
-int fb_opt_parse(int argc, char **argv, const char *usage, const char *about,
-		 const struct fb_opt *opts, size_t nr, int *ret_first)
+static int parse(int argc, char **argv, const char *usage, const char *about,
+		 const struct fb_opt *opts, size_t nr, bool before, int *ret_first)
 {
 	FB_CLEANUP(fb_freep) struct option *longs = fb_xcalloc(nr + 2, sizeof(*longs));
 	struct fb_str shorts = FB_STR_INIT;
 	int c, rc = -1;
 
+	if (before)
+		fb_str_addc(&shorts, '+');
 	for (size_t i = 0; i < nr; i++) {
 		bool arg = opts[i].kind != FB_OPT_FLAG;
 
@@ -88,4 +90,16 @@ int fb_opt_parse(int argc, char **argv, const char *usage, const char *about,
 	fb_str_release(&shorts);
 	*ret_first = optind;
 	return rc;
+}
+
+int fb_opt_parse(int argc, char **argv, const char *usage, const char *about,
+		 const struct fb_opt *opts, size_t nr, int *ret_first)
+{
+	return parse(argc, argv, usage, about, opts, nr, false, ret_first);
+}
+
+int fb_opt_parse_before(int argc, char **argv, const char *usage, const char *about,
+			const struct fb_opt *opts, size_t nr, int *ret_first)
+{
+	return parse(argc, argv, usage, about, opts, nr, true, ret_first);
 }

@@ -27,7 +27,13 @@ struct fb_bisect_args {
 	int cell;	    /* index into the plan's cells; -1: the one that changed most surely */
 	const char *metric; /* NULL: likewise */
 	enum fb_change change;
+	bool flaky;	    /* where an exit status is a verdict: one that may lie */
+	const char *command_hash; /* fb_command_hash() of what is run; NULL where the plan says it all */
 };
+
+/** fb_bisect_is_same() - Was @session begun with equal arguments and an equal plan? */
+bool fb_bisect_is_same(const struct fb_session *session, const struct fb_plan *plan,
+		       const struct fb_bisect_args *args);
 
 /**
  * fb_bisect_begin() - Store a new session. The range is checked first.
@@ -49,6 +55,17 @@ struct fb_bisect_node {
 	char *last_failure;
 };
 
+/* What is followed when exit statuses are verdicts. No command can print this as a metric's name. */
+#define FB_METRIC_STATUS "exit status"
+
+/* The first status of all was 126 or 127: a verdict, or a command that cannot be run? */
+struct fb_bisect_doubt {
+	bool open;
+	uint32_t node;
+	int64_t boot;
+	int status;
+};
+
 struct fb_bisect {
 	struct fb_store *store;	    /* borrowed */
 	struct fb_history *history; /* borrowed */
@@ -59,6 +76,8 @@ struct fb_bisect {
 	struct fb_bisect_node *node; /* range->nr */
 	int cell;		    /* -1 while not chosen */
 	char *metric;		    /* NULL while not chosen */
+	bool by_status;		    /* exit statuses are verdicts: no value was seen so far */
+	struct fb_bisect_doubt doubt;
 	char *tool;		    /* what measured the values so far, "fio 3.33"; or NULL */
 	enum fb_change change;
 	struct fb_search *search;   /* NULL while the cell is not chosen */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "src/util/clock.h"
@@ -17,6 +18,7 @@
 #include "src/util/util.h"
 
 #define RESULT_MAX_B (256u << 20) /* a boot's result.json: outputs of all cells, escaped */
+#define RESULT_LEAST_B (64u << 10)
 #define INFRA_TRIES  3
 #define WAIT_NS	     (500 * FB_NS_PER_MS) /* how often a stop request is looked for */
 
@@ -185,6 +187,14 @@ static int wait_jobs(struct fb_lab *lab, const unsigned *jobs, size_t nr, struct
 	}
 }
 
+/* Too little room for a result.json: the job could not even say so. */
+static bool is_full(const char *dir)
+{
+	struct statvfs v;
+
+	return statvfs(dir, &v) == 0 && v.f_bavail * v.f_frsize < RESULT_LEAST_B;
+}
+
 /* The job directory's result.json: its "ok" part as a new reference, or its error. */
 static json_t *job_result(const char *dir, enum fb_job_state state, struct fb_error *err)
 {
@@ -192,6 +202,10 @@ static json_t *job_result(const char *dir, enum fb_job_state state, struct fb_er
 	json_auto_t *result = NULL;
 	json_t *part;
 
+	if (state != FB_JOB_ENDED && is_full(dir)) {
+		fb_error_set_sys(err, ENOSPC, "job '%s'", dir);
+		return NULL;
+	}
 	if (state != FB_JOB_ENDED) {
 		fb_error_set(err, FB_ERROR_INFRA, "job '%s' died; see job.log there", dir);
 		return NULL;
@@ -349,6 +363,15 @@ static int build_commit(struct fb_lab *lab, const struct fb_commit *commit,
 	return keep_build(lab, commit, key, ret, err);
 }
 
+static bool by_status(const struct fb_plan *plan)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < plan->nr_cells; i++)
+		any = any || fb_cell_by_status(&plan->cells[i]);
+	return any;
+}
+
 int fb_lab_kernel(struct fb_lab *lab, const struct fb_oid *commit, struct fb_lab_kernel *ret,
 		  struct fb_error *err)
 {
@@ -360,8 +383,13 @@ int fb_lab_kernel(struct fb_lab *lab, const struct fb_oid *commit, struct fb_lab
 	if (fb_history_commit(lab->history, commit, &c, err) < 0)
 		return -1;
 	if (lab->machine == FB_MACHINE_COMMAND) {
-		/* What runs is the tree itself: equal trees are equal "images". */
-		kernel.signature = fb_xasprintf("tree:%s", c.tree.hex);
+		/*
+		 * What runs is the tree itself: equal trees are equal "images". But where any
+		 * command may judge a commit, it may look at more than the tree, as `git describe`
+		 * does.
+		 */
+		kernel.signature = by_status(lab->plan) ? fb_xasprintf("commit:%s", c.oid.hex)
+							: fb_xasprintf("tree:%s", c.tree.hex);
 		kernel.toolchain = fb_xstrdup("");
 		kernel.cached = true;
 		*ret = kernel;
@@ -484,6 +512,28 @@ static void spoil(struct fb_store_boot *boot, enum fb_end end, const char *why)
 	boot->why = fb_xstrdup(why);
 }
 
+/* What a command said itself, apart from what was counted around it: its values, or its status. */
+static void keep_saying(const struct fb_cell *cell, const char *key, const struct fb_values *values,
+			int status, json_t *facts)
+{
+	json_t *names, *said = json_object_get(facts, "said");
+
+	if (!fb_cell_by_status(cell) || status < 0)
+		return;
+	if (!said) {
+		said = json_object();
+		json_object_set_new(facts, "said", said);
+	}
+	if (!values || !values->nr) {
+		json_object_set_new(said, key, json_integer(status));
+		return;
+	}
+	names = json_array();
+	for (size_t i = 0; i < values->nr; i++)
+		json_array_append_new(names, json_string(values->v[i].metric));
+	json_object_set_new(said, key, names);
+}
+
 static void read_run(const struct fb_cell *cell, const struct fb_boot_run *run, unsigned nr,
 		     struct fb_store_boot *boot, size_t *cap)
 {
@@ -494,13 +544,18 @@ static void read_run(const struct fb_cell *cell, const struct fb_boot_run *run, 
 	const char *name;
 	json_t *v;
 
-	if (run->end != FB_END_OK)
+	if (run->end != FB_END_OK) {
+		/* A status of 0 did not make it fail. */
+		if (run->status > 0)
+			keep_saying(cell, key, NULL, run->status, boot->facts);
 		return;
+	}
 	if (cell->testcase->parse(cell, run->out, run->out_len, &values, &err) < 0) {
 		fb_error_wrap(&err, "output of %s", cell->testcase->name);
 		spoil(boot, FB_END_TEST_FAILED, err.text);
 		return;
 	}
+	keep_saying(cell, key, &values, run->status, boot->facts);
 	for (size_t i = 0; i < values.nr; i++)
 		add_sample(boot, cap, nr, key, version, values.v[i].metric, values.v[i].value);
 	if (values.tool)
@@ -809,6 +864,11 @@ uint64_t fb_lab_fresh_seed(const struct fb_lab_request *requests, size_t nr, uin
 const char *fb_boot_tool(const struct fb_store_boot *boot, const char *cell_key)
 {
 	return fb_json_str(json_object_get(boot->facts, "tools"), cell_key);
+}
+
+json_t *fb_boot_said(const struct fb_store_boot *boot, const char *cell_key)
+{
+	return json_object_get(json_object_get(boot->facts, "said"), cell_key);
 }
 
 double fb_boot_value(const struct fb_store_boot *boot, const char *cell_key, const char *metric)

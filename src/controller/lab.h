@@ -127,6 +127,14 @@ uint64_t fb_lab_fresh_seed(const struct fb_lab_request *requests, size_t nr, uin
 /** fb_boot_tool() - Program and version that measured a cell ("fio 3.33"); NULL for our own. */
 const char *fb_boot_tool(const struct fb_store_boot *boot, const char *cell_key);
 
+/**
+ * fb_boot_said() - What the command of a cell by status (fb_cell_by_status()) said, borrowed.
+ *
+ * An array of the names of the values that it printed; or its exit status, an integer from 0 to
+ * 255, when it printed none or was not 0; NULL when neither can be told.
+ */
+json_t *fb_boot_said(const struct fb_store_boot *boot, const char *cell_key);
+
 /** fb_boot_value() - Mean over the runs of a boot; NAN when it has no such value. */
 double fb_boot_value(const struct fb_store_boot *boot, const char *cell_key, const char *metric);
 

@@ -169,6 +169,10 @@ static void fill_numbers(struct fb_reporting *r, const struct fb_bisect *b, json
 		if (p->metric)
 			p->better = fb_better_name(fb_cell_better(c, p->metric));
 	}
+	if (p->metric && !strcmp(p->metric, FB_METRIC_STATUS)) {
+		p->unit = NULL;
+		p->better = "0 is good";
+	}
 	p->cell = r->cell;
 	p->confidence = real_at(verdict, "confidence");
 	p->something_else = real_at(verdict, "something_else");
@@ -188,17 +192,25 @@ static void fill_numbers(struct fb_reporting *r, const struct fb_bisect *b, json
 /* Section 7 of the design: each check is named, also when it was not made. */
 static void fill_checks(struct fb_reporting *r, const struct fb_bisect *b)
 {
-	static const char *const later[] = {
-		"measured again on fresh, interleaved boots", "config of parent and culprit compared",
-		"revert on top of the bad end", "rebuilt with forced function alignment",
-		"tip of mainline and linux-next",
+	static const struct {
+		const char *name;
+		bool kernels_only;
+	} later[] = {
+		{ "measured again on fresh, interleaved boots", false },
+		{ "config of parent and culprit compared", true },
+		{ "revert on top of the bad end", false },
+		{ "rebuilt with forced function alignment", true },
+		{ "tip of mainline and linux-next", true },
 	};
+	bool kernels = fb_machine_find(b->plan->machine) != FB_MACHINE_COMMAND;
 	struct fb_report *p = &r->report;
 
 	if (strcmp(p->verdict, "found"))
 		return;
 	for (size_t i = 0; i < FB_ARRAY_SIZE(later); i++)
-		r->checks[p->nr_checks++] = (struct fb_report_check){ later[i], "not made" };
+		if (kernels || !later[i].kernels_only)
+			r->checks[p->nr_checks++] =
+				(struct fb_report_check){ later[i].name, "not made" };
 	p->checks = r->checks;
 }
 

@@ -65,6 +65,17 @@ int fb_history_commit(struct fb_history *history, const struct fb_oid *oid, stru
 		      struct fb_error *err);
 void fb_commit_release(struct fb_commit *commit);
 
+/**
+ * fb_history_holds() - Is @path, relative to the top of the tree, in commit @oid?
+ *
+ * Return: 1, 0, or -1.
+ */
+int fb_history_holds(struct fb_history *history, const struct fb_oid *oid, const char *path,
+		     struct fb_error *err);
+
+/** fb_history_ignored() - Would git, in the user's worktree, ignore @path? Return: 1, 0, or -1. */
+int fb_history_ignored(struct fb_history *history, const char *path, struct fb_error *err);
+
 /* A file that differs between two trees. */
 struct fb_file_change {
 	const char *path;

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The search when a value is a verdict that cannot err: one boot of an image says on which side
+ * it is, and what is left are the candidates that contradict no verdict, all equally probable.
+ *
+ * The ends are taken at their word, as `git bisect` does. Only when no verdict ever spoke for one
+ * side, so that its end alone carries the answer, that end is tested last.
+ */
+#include "bisect/search-impl.h"
+
+#include <math.h>
+
+static void no_priors(struct fb_model *model, double min_effect, const double rate[2])
+{
+	(void)model;
+	(void)min_effect;
+	(void)rate;
+}
+
+static double nothing_of_part(int part)
+{
+	(void)part;
+	return 0;
+}
+
+static double nothing_of_image(size_t nr, int part)
+{
+	(void)nr;
+	(void)part;
+	return 0;
+}
+
+/* The entropy of the answer; asking twice tells nothing. */
+static double bits(const struct fb_model_fit *fit, double p, double had, double more)
+{
+	(void)fit;
+	(void)more;
+	if (had > 0 || !(p > 0 && p < 1))
+		return 0;
+	return -p * log2(p) - (1 - p) * log2(1 - p);
+}
+
+/* No likelihoods, so none of the functions that give one: only the graph's part is used. */
+const struct fb_family fb_family_certain = {
+	.nr_parts = 1,
+	.init = no_priors,
+	.log_prior = nothing_of_part,
+	.weight = nothing_of_image,
+	.image_term = nothing_of_image,
+	.bits = bits,
+};
+
+enum said { SAID_NOTHING, SAID_OLD = 1, SAID_NEW = 2 };
+
+/* What the boots of all nodes of an image said; SAID_OLD | SAID_NEW when they do not agree. */
+static int said_of(const struct fb_search *s, uint32_t v)
+{
+	uint32_t w = v;
+	int said = SAID_NOTHING;
+
+	do {
+		for (uint32_t i = 0; i < s->node[w].nr; i++)
+			said |= s->node[w].value[i] > 0 ? SAID_NEW : SAID_OLD;
+		w = s->node[w].next;
+	} while (w != v);
+	return said;
+}
+
+/* As git: a base that cannot be tested is not in the way. */
+static bool bases_are_settled(struct fb_search *s)
+{
+	for (uint32_t v = 0; v < s->nr_nodes; v++) {
+		int said = said_of(s, v);
+
+		if (!s->node[v].base || s->node[v].skip || said == SAID_OLD)
+			continue;
+		if (said) {
+			s->found[0] = v;
+			s->state->nr_nodes = 1;
+			fb_conclude(s, FB_VERDICT_BASE_BAD, 1);
+		} else if (!fb_ask(s, v, 1, FB_SEARCH_WHY_BASE)) {
+			fb_conclude(s, FB_VERDICT_UNDECIDED, 0);
+		}
+		return false;
+	}
+	return true;
+}
+
+/* Weights of the clusters: equal shares for what contradicts nothing. Returns how many that is. */
+static uint32_t weigh(struct fb_search *s)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t k = 0; k < s->nr_cluster; k++)
+		s->cluster[k].weight = 1;
+	for (size_t i = 0; i < s->nr_image; i++) {
+		int said = said_of(s, s->image[i].root);
+
+		for (uint32_t k = 0; k < s->nr_cluster; k++)
+			if (said != (fb_reached(s, s->cluster[k].first, i) ? SAID_NEW : SAID_OLD))
+				s->cluster[k].weight = 0;
+	}
+	for (uint32_t k = 0; k < s->nr_cluster; k++)
+		nr += s->cluster[k].weight > 0 ? s->cluster[k].size : 0;
+	for (uint32_t k = 0; k < s->nr_cluster; k++) {
+		s->cluster[k].log_lik = s->cluster[k].weight > 0 ? -log(nr) : -INFINITY;
+		s->cluster[k].part[0] = s->cluster[k].log_lik;
+		s->cluster[k].weight /= nr;
+	}
+	return nr;
+}
+
+/* Asks for the end of a side that no verdict spoke for. False when there is none to ask. */
+static bool ask_silent_end(struct fb_search *s)
+{
+	int said = SAID_NOTHING;
+
+	for (size_t i = 0; i < s->nr_image; i++)
+		said |= said_of(s, s->image[i].root);
+	return (!(said & SAID_OLD) && fb_ask(s, s->good, 1, FB_SEARCH_WHY_END)) ||
+	       (!(said & SAID_NEW) && fb_ask(s, s->bad, 1, FB_SEARCH_WHY_END));
+}
+
+void fb_certain_search(struct fb_search *s)
+{
+	struct state *st = s->state;
+	bool spent = s->params.max_total && s->nr_boots >= s->params.max_total;
+
+	if (!bases_are_settled(s))
+		return;
+	fb_make_clusters(s);
+	st->nr_left = weigh(s);
+	if (!st->nr_left) {
+		st->other = 1;
+		fb_conclude(s, FB_VERDICT_OTHER, 1);
+		return;
+	}
+	st->searching = true;
+	st->part_weight[0] = 1;
+	fb_sum_ancestors(s, 0);
+	if (fb_ask_best_split(s) || ask_silent_end(s))
+		return;
+	fb_list_credible(s);
+	fb_conclude(s,
+		    st->nr_nodes == 1 ? FB_VERDICT_FOUND
+		    : spent	      ? FB_VERDICT_UNDECIDED
+				      : FB_VERDICT_RANGE,
+		    1);
+}

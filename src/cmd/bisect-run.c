@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `firstbad bisect run CMD`: like `git bisect run`, for values as well as exit statuses. */
+#include <string.h>
+
+#include "src/cmd/bisect.h"
+#include "src/controller/command.h"
+#include "src/util/json.h"
+#include "src/util/str.h"
+#include "src/util/util.h"
+
+struct run_opts {
+	struct fb_common common;
+	char **good;
+	const char *bad, *metric, *better, *change, *confidence, *min_effect, *session;
+	unsigned max_runs;
+	bool first_parent, fresh;
+};
+
+static const char usage[] = "bisect run [OPTIONS] --good REV [--bad REV] CMD [ARG...]";
+static const char about[] =
+	"Runs CMD on commits between the ends, in a worktree of its own, until one commit is "
+	"left.\n"
+	"A run that exits with 0 and prints lines 'firstbad: METRIC VALUE' (or writes 'METRIC "
+	"VALUE'\n"
+	"to $FIRSTBAD_RESULT) gives values, which are followed with their noise. Without values "
+	"the\n"
+	"exit status is the verdict, as for `git bisect run`: 0 good, 1 to 127 bad, 125 cannot be\n"
+	"tested, 128 and above stop. Without CMD, or with the same command line as the newest\n"
+	"unfinished session of this worktree, that one is taken up; no finished run is repeated.";
+
+static int load_plan(const struct run_opts *o, char **argv, struct fb_plan **ret,
+		     struct fb_error *err)
+{
+	const char *better = o->better ? o->better : "neither";
+	struct fb_command_plan plan = {.argv = argv,
+				       .better = better,
+				       .confidence = o->confidence,
+				       .min_effect = o->min_effect,
+				       .max_runs = o->max_runs};
+	FB_CLEANUP(fb_freep) char *kconfigs = fb_kconfig_dir(), *text = NULL;
+
+	if (strcmp(better, "higher") && strcmp(better, "lower") && strcmp(better, "neither"))
+		return fb_error_set(err, FB_ERROR_USAGE, "--better '%s' is not higher or lower",
+				    better);
+	if (fb_command_plan_text(&plan, &text, err) < 0)
+		return -1;
+	return fb_plan_parse(text, strlen(text), "(command line)", kconfigs, ret, err);
+}
+
+static int resolve_ends(const struct run_opts *o, struct fb_history *history,
+			struct fb_bisect_args *args, struct fb_oid *good, struct fb_error *err)
+{
+	if (!o->good)
+		return fb_error_set(err, FB_ERROR_USAGE, "bisect run needs --good REV");
+	if (fb_history_resolve(history, o->bad ? o->bad : "HEAD", &args->bad, err) < 0)
+		return fb_error_wrap(err, "--bad");
+	for (char **rev = o->good; *rev; rev++)
+		if (fb_history_resolve(history, *rev, &good[args->nr_good++], err) < 0)
+			return fb_error_wrap(err, "--good");
+	return 0;
+}
+
+/* 1: the newest session is unfinished and was begun by the same command line: it is taken up. */
+static int find_same(struct fb_bisect_cmd *c, const struct fb_bisect_args *args,
+		     const struct fb_observer *observer, struct fb_error *err)
+{
+	FB_CLEANUP(fb_freep) char *text = NULL;
+	struct fb_progress p = {.posterior = -1, .eta_s = -1};
+	int found = fb_store_session_find(c->store, fb_history_workdir(c->history), NULL, "bisect",
+					  &c->session, err);
+
+	if (found <= 0)
+		return found;
+	if (!strcmp(c->session.state, "done") || !fb_bisect_is_same(&c->session, c->plan, args)) {
+		fb_session_release(&c->session);
+		return 0;
+	}
+	text = fb_xasprintf(
+		"taking up session %s, begun by the same command line (--fresh begins anew)",
+		c->session.name);
+	p.text = text;
+	if (observer->tell)
+		observer->tell(observer->ctx, &p);
+	return 1;
+}
+
+/* Fills c->plan and c->session. @ret_fresh: whether the session was made. */
+static int begin(const struct run_opts *o, struct fb_bisect_cmd *c, char **words, bool *ret_fresh,
+		 struct fb_error *err)
+{
+	struct fb_observer observer = fb_progress_observer(&o->common);
+	FB_CLEANUP(fb_freep)
+	struct fb_oid *good = fb_xcalloc(fb_strv_len(o->good) + 1, sizeof(*good));
+	FB_CLEANUP(fb_strvp) char **argv = NULL;
+	char hash[FB_HASH_HEX_SIZE];
+	struct fb_bisect_args args = {.good = good,
+				      .first_parent = o->first_parent,
+				      .metric = o->metric,
+				      .command_hash = hash};
+	int same = 0;
+
+	for (; *words; words++)
+		fb_strv_add(&argv, *words);
+	if (fb_change_of(o->change, &args.change, err) < 0 ||
+	    resolve_ends(o, c->history, &args, good, err) < 0 ||
+	    fb_command_locate(c->history, &args.bad, argv, &observer, err) < 0 ||
+	    fb_command_hash(argv, hash, err) < 0 || load_plan(o, argv, &c->plan, err) < 0)
+		return -1;
+	if (!o->fresh)
+		same = find_same(c, &args, &observer, err);
+	*ret_fresh = same == 0;
+	if (same)
+		return same < 0 ? -1 : 0;
+	return fb_bisect_begin(c->store, c->history, c->plan, &args, &c->session, err);
+}
+
+/* An option that would be ignored is a mistake. */
+static int check_opts(const struct run_opts *o, bool has_command, struct fb_error *err)
+{
+	bool fixed = o->good || o->bad || o->metric || o->better || o->change || o->confidence ||
+		     o->min_effect || o->max_runs || o->first_parent || o->fresh;
+
+	if (has_command && o->session)
+		return fb_error_set(err, FB_ERROR_USAGE,
+				    "--session takes up a session, CMD begins one: not both");
+	if (!has_command && fixed)
+		return fb_error_set(err, FB_ERROR_USAGE,
+				    "no CMD to run; to take up a session give no other option");
+	return 0;
+}
+
+/* One line, for scripts. */
+static int print_json(const struct fb_bisect_cmd *c)
+{
+	FB_CLEANUP(fb_str_release) struct fb_str out = FB_STR_INIT;
+	json_auto_t *verdict = fb_bisect_so_far(c->b);
+
+	json_object_set_new(verdict, "session", json_string(c->b->session.name));
+	fb_json_line(verdict, &out);
+	return fb_put(fb_str_cstr(&out));
+}
+
+static int run(const struct run_opts *o, char **words, struct fb_bisect_cmd *c,
+	       struct fb_error *err)
+{
+	bool fresh = false;
+
+	if (check_opts(o, *words, err) < 0 || fb_bisect_cmd_open(c, &o->common, err) < 0)
+		return -1;
+	if (*words ? begin(o, c, words, &fresh, err) : fb_bisect_cmd_find(c, o->session, err))
+		return -1;
+	return fb_bisect_cmd_run(c, &o->common, fresh, err);
+}
+
+int fb_cmd_bisect_run(int argc, char **argv)
+{
+	struct run_opts o = {0};
+	const struct fb_opt opts[] = {
+		FB_COMMON_OPTS(o.common),
+		{"good", 0, FB_OPT_STRINGS, &o.good, "REV", "a good commit; may be repeated"},
+		{"bad", 0, FB_OPT_STRING, &o.bad, "REV", "the bad commit; default: HEAD"},
+		{"old", 0, FB_OPT_STRINGS, &o.good, "REV", "another word for --good"},
+		{"new", 0, FB_OPT_STRING, &o.bad, "REV", "another word for --bad"},
+		{"metric", 0, FB_OPT_STRING, &o.metric, "NAME",
+		 "the value to follow; needed when CMD gives several"},
+		{"better", 0, FB_OPT_STRING, &o.better, "WAY",
+		 "which values are good: higher or lower; default: look both ways"},
+		{"change", 0, FB_OPT_STRING, &o.change, "KIND",
+		 "regression (default), improvement or any"},
+		{"min-effect", 0, FB_OPT_STRING, &o.min_effect, "RATIO",
+		 "smaller changes of the value are not looked for; default: 2%"},
+		{"confidence", 0, FB_OPT_STRING, &o.confidence, "P", "default: 0.99"},
+		{"max-runs", 0, FB_OPT_UINT, &o.max_runs, "N", "runs in all; default: no limit"},
+		{"first-parent", 0, FB_OPT_FLAG, &o.first_parent, NULL,
+		 "follow only the first parent of merges"},
+		{"session", 0, FB_OPT_STRING, &o.session, "NAME", "take up this session"},
+		{"fresh", 0, FB_OPT_FLAG, &o.fresh, NULL,
+		 "begin anew, also when the same was begun before"},
+	};
+	FB_CLEANUP(fb_bisect_cmd_release) struct fb_bisect_cmd c = {0};
+	struct fb_error err = FB_ERROR_INIT;
+	int first, rc = fb_opt_parse_before(argc, argv, usage, about, opts, FB_ARRAY_SIZE(opts),
+					    &first);
+
+	if (rc < 0) {
+		if (run(&o, argv + first, &c, &err) < 0)
+			rc = fb_fail(&err);
+		else
+			rc = o.common.json ? print_json(&c)
+					   : fb_bisect_cmd_report(&c, fb_reporter_find("plain"));
+		rc = rc ? rc : fb_bisect_cmd_exit(&c);
+	}
+	fb_strvp(&o.good);
+	return rc;
+}

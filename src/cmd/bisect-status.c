@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `firstbad bisect status`: the session is replayed, nothing is run. */
+#include <math.h>
+
+#include "src/cmd/bisect.h"
+#include "src/util/json.h"
+#include "src/util/util.h"
+
+#define SUBJECT_SHOWN 56
+
+static void status_text(const struct fb_bisect *b, struct fb_str *out)
+{
+	const char *verdict = fb_json_str(b->session.verdict, "verdict");
+	struct fb_verdict v;
+
+	fb_str_addf(out, "session %s, %s\n", b->session.name, verdict ? verdict : "not finished");
+	fb_str_addf(out, "range %.12s..%.12s, %u candidates\n",
+		    b->range->oid[b->range->good[0]].hex, b->range->oid[b->range->bad].hex,
+		    b->range->nr_candidates);
+	if (!b->search) {
+		fb_str_add(out, "the ends are being compared over the whole matrix\n");
+		return;
+	}
+	fb_search_verdict(b->search, &v);
+	fb_str_addf(out, "following %s\n%zu boots of %u commits, about %.0f boots to go\n",
+		    b->metric, b->nr_used, b->steps, fb_search_boots_to_go(b->search));
+	if (isfinite(v.effect))
+		fb_str_addf(out, "change %+.2f%% (%+.2f%% .. %+.2f%%), ", 100 * v.effect,
+			    100 * v.effect_lo, 100 * v.effect_hi);
+	fb_str_addf(out, "%u candidates hold %.3g%%, something else %.3f\n",
+		    fb_search_left(b->search), 100 * b->plan->confidence, v.other);
+}
+
+/* The most probable commits, best first. */
+static int status_leaders(const struct fb_bisect *b, struct fb_str *out, json_t *list,
+			  struct fb_error *err)
+{
+	FB_CLEANUP(fb_freep) bool *done = fb_xcalloc(b->range->nr, sizeof(*done));
+
+	for (int k = 0; k < 5 && b->search; k++) {
+		FB_CLEANUP(fb_commit_release) struct fb_commit c = {0};
+		uint32_t best = UINT32_MAX;
+		double p = 0;
+
+		for (uint32_t i = 0; i < b->range->nr; i++)
+			if (!done[i] && fb_search_posterior(b->search, i) > p) {
+				p = fb_search_posterior(b->search, i);
+				best = i;
+			}
+		if (best == UINT32_MAX)
+			break;
+		done[best] = true;
+		if (fb_history_commit(b->history, &b->range->oid[best], &c, err) < 0)
+			return -1;
+		fb_str_addf(out, "  %5.3f %.12s %.*s\n", p, c.oid.hex,
+			    (int)fb_utf8_cut(c.subject, SUBJECT_SHOWN), c.subject);
+		json_array_append_new(list, json_pack("{s:s, s:s, s:f}", "commit", c.oid.hex,
+						      "subject", c.subject, "posterior", p));
+	}
+	return 0;
+}
+
+static json_t *status_json(const struct fb_bisect *b, json_t *leaders)
+{
+	const char *verdict = fb_json_str(b->session.verdict, "verdict");
+	json_t *o =
+		json_pack("{s:s, s:s, s:i, s:i, s:O}", "session", b->session.name, "verdict",
+			  verdict ? verdict : "open", "candidates", (int)b->range->nr_candidates,
+			  "commits_tested", (int)b->steps, "leaders", leaders);
+	json_t *skipped = json_array();
+
+	for (uint32_t i = 0; i < b->range->nr; i++)
+		if (b->node[i].cause)
+			json_array_append_new(skipped, json_string(b->range->oid[i].hex));
+	json_object_set_new(o, "skipped", skipped);
+	if (b->search) {
+		json_object_set_new(o, "left", json_integer(fb_search_left(b->search)));
+		json_object_set_new(o, "boots_to_go", json_real(fb_search_boots_to_go(b->search)));
+	}
+	json_object_set_new(o, "boots", json_integer((json_int_t)b->nr_used));
+	return o;
+}
+
+int fb_cmd_bisect_status(int argc, char **argv)
+{
+	struct fb_common common = {0};
+	const struct fb_opt opts[] = {FB_COMMON_OPTS(common)};
+	FB_CLEANUP(fb_bisect_cmd_release) struct fb_bisect_cmd c = {0};
+	FB_CLEANUP(fb_str_release) struct fb_str out = FB_STR_INIT;
+	json_auto_t *leaders = json_array(), *json = NULL;
+	struct fb_error err = FB_ERROR_INIT;
+	int first, rc = fb_opt_parse(argc, argv, "bisect status [SESSION]",
+				     "Tells what a bisection knows so far; it may be running.",
+				     opts, FB_ARRAY_SIZE(opts), &first);
+
+	if (rc >= 0)
+		return rc;
+	if (fb_at_most(argc, argv, first + 1, &err) < 0 ||
+	    fb_bisect_cmd_open(&c, &common, &err) < 0 ||
+	    fb_bisect_cmd_find(&c, first < argc ? argv[first] : NULL, &err) < 0 ||
+	    fb_bisect_cmd_load(&c, &err) < 0)
+		return fb_fail(&err);
+	status_text(c.b, &out);
+	if (status_leaders(c.b, &out, leaders, &err) < 0)
+		return fb_fail(&err);
+	if (common.json) {
+		json = status_json(c.b, leaders);
+		fb_str_release(&out);
+		fb_json_pretty(json, &out);
+	}
+	return fb_put(fb_str_cstr(&out));
+}
