@@ -52,6 +52,53 @@ static double testable_share(const struct fb_search *s, uint32_t c)
 		       : share + (1 - share) * skip / (skip + 4 * measured);
 }
 
+static double entropy_of(double p)
+{
+	return p > 0 && p < 1 ? -p * log2(p) - (1 - p) * log2(1 - p) : 0;
+}
+
+/*
+ * For outcomes of 0 and 1: .gain, from which bits_of_rates() follows, for each candidate and,
+ * in .no_gain, for an image on the old side. Each step has rates of its own here: where an
+ * outcome is as likely under all steps that are left, it tells nothing, however far apart
+ * the rates of the best step are.
+ */
+static void make_gains(struct fb_search *s)
+{
+	double total = 0;
+
+	s->no_gain = (struct gain){0, 0};
+	for (uint32_t k = 0; k <= s->nr_cluster; k++) {
+		const struct cluster *cl = &s->cluster[k];
+		double rate[2];
+
+		s->step_gain[k] = (struct gain){0, 0};
+		if (k == s->nr_cluster || !(cl->weight > 0))
+			continue;
+		s->model.family->rates(&s->model, &cl->new, rate);
+		total += cl->weight * cl->size;
+		s->no_gain.ones += cl->weight * cl->size * rate[0];
+		s->no_gain.entropy += cl->weight * cl->size * entropy_of(rate[0]);
+		s->step_gain[k].ones = cl->weight * (rate[1] - rate[0]);
+		s->step_gain[k].entropy = cl->weight * (entropy_of(rate[1]) - entropy_of(rate[0]));
+	}
+	for (uint32_t k = 0; k < s->nr_cluster; k++) {
+		s->step_gain[k].ones /= total;
+		s->step_gain[k].entropy /= total;
+	}
+	s->no_gain.ones /= total;
+	s->no_gain.entropy /= total;
+	fb_reach_sum(s->ancestors, s->cluster_of, &s->step_gain->ones, 2, &s->gain->ones);
+}
+
+/* Mutual information of a boot's outcome and the step: H(outcome) - E[H(outcome | step)]. */
+static double bits_of_rates(const struct fb_search *s, struct gain gain)
+{
+	double ones = s->no_gain.ones + gain.ones, rest = s->no_gain.entropy + gain.entropy;
+
+	return fmax(0, entropy_of(ones) - rest);
+}
+
 /*
  * What @n more boots of candidate @c would tell, in bits. The image effect decides whether
  * more boots of one image tell anything, and how certain the answer is already; so the
@@ -66,6 +113,8 @@ static double bits_of(const struct fb_search *s, uint32_t c, double n,
 	uint32_t nr = node->nr || node->next != s->cand[c] ? fb_image_boots(s, s->cand[c]) : 0;
 	double sum = 0;
 
+	if (s->model.family->rates)
+		return n * bits_of_rates(s, s->gain[c]);
 	for (int r = 0; r < s->model.family->nr_parts; r++) {
 		double p, at, weight = st->part_weight[r];
 		int i;
@@ -100,6 +149,8 @@ bool fb_ask_best_split(struct fb_search *s)
 					      ? family->bits(&s->state->fit_of[r],
 							     (double)i / BITS_POINTS, 0, batch)
 					      : 0;
+	if (family->rates)
+		make_gains(s);
 	for (uint32_t c = 0; c < s->nr_cand; c++) {
 		s->distance[c] = s->node[s->cand[c]].skip ? 0 : FB_NO_NODE;
 		s->near_measured[c] = s->node[s->cand[c]].nr ? 0 : FB_NO_NODE;
@@ -121,6 +172,9 @@ bool fb_ask_best_split(struct fb_search *s)
 			best = c;
 		}
 	}
+	if (family->rates && bits_of_rates(s, (struct gain){0, 0}) > best_score * (1 + 1e-9) &&
+	    fb_ask(s, s->state->good_end, s->params.batch, FB_SEARCH_WHY_END))
+		return true;
 	if (best == FB_NO_NODE)
 		return false;
 	for (uint32_t k = 0; k < s->nr_cluster; k++)
@@ -138,7 +192,8 @@ bool fb_ask_best_split(struct fb_search *s)
 
 /*
  * An end is asked for when its side is known much worse than the other, and too badly, and
- * more boots of its one image can still change that.
+ * more boots of its one image can still change that. (Where each step has its own rates that
+ * is part of what a boot tells.)
  */
 bool fb_ask_weak_end(struct fb_search *s, const struct ends *e)
 {
@@ -147,8 +202,8 @@ bool fb_ask_weak_end(struct fb_search *s, const struct ends *e)
 	double less = old ? fit->w_old : fit->w_new, more = old ? fit->w_new : fit->w_old;
 	double boots = (double)(old ? e->sum.nr_good : e->sum.nr_bad);
 
-	if (less >= more * WEAK_SHARE || fit->sigma / sqrt(less) < WEAK_ERROR * fabs(fit->shift) ||
-	    boots * fit->rho > 1)
+	if (s->model.family->rates || less >= more * WEAK_SHARE ||
+	    fit->sigma / sqrt(less) < WEAK_ERROR * fabs(fit->shift) || boots * fit->rho > 1)
 		return false;
 	return fb_ask(s, old ? e->good : s->bad, s->params.batch, FB_SEARCH_WHY_END);
 }

@@ -141,6 +141,12 @@ struct fb_family {
 	 * Return: bits.
 	 */
 	double (*bits)(const struct fb_model_fit *fit, double p, double had, double more);
+
+	/**
+	 * rates() - Expected rates of ones of the old and the new side, given the latter; for
+	 * families of 0/1 outcomes with one part. NULL: bits() decides what to boot.
+	 */
+	void (*rates)(const struct fb_model *model, const struct fb_model_sums *new, double ret[2]);
 };
 
 /**
@@ -161,8 +167,8 @@ extern const struct fb_family fb_family_normal;
 /**
  * fb_family_binary - 0 or 1, with a rate of ones on either side; an image has no effect.
  *
- * A known rate is one point. An unknown one has Jeffreys' prior, and three tenths that the
- * old side never gives a 1 (or the new side always does). The new rate is the higher one, by
+ * A known rate is one point. An unknown one has the prior Beta(3/2, 3/2), and a twentieth that
+ * the old side never gives a 1 (or the new side always does). The new rate is the higher one, by
  * half of min_effect or more. Means are shares of ones, so images must not be offset.
  */
 extern const struct fb_family fb_family_binary;

@@ -53,6 +53,11 @@ struct mass {
 	double part[FB_MODEL_PARTS];
 };
 
+/* Ones that a boot is expected to give, and the entropy of its outcome given the step; sums. */
+struct gain {
+	double ones, entropy;
+};
+
 struct class_key {
 	uint64_t h1, h2;
 	uint32_t candidate;
@@ -74,6 +79,7 @@ struct state {
 	double other;
 	uint32_t nr_nodes, nr_left;
 	double boots_to_go;
+	uint32_t good_end;			    /* the good end to boot */
 	struct fb_model_fit fit;		    /* of the best step, for the best part */
 	struct fb_model_fit fit_of[FB_MODEL_PARTS]; /* of the best step */
 	double part_weight[FB_MODEL_PARTS];	    /* posterior of the parts, given one step */
@@ -109,7 +115,8 @@ struct fb_search {
 	size_t nr_measured, cap_reached; /* nodes with boots; blocks of 64 images */
 	bool partitioned, classified;	 /* .cluster and .cluster_of, .class_of are up to date */
 	uint64_t *weight, *hash;
-	struct mass *mass, *part; /* .part: of one candidate of each cluster */
+	struct mass *mass, *part;		/* .part: of one candidate of each cluster */
+	struct gain *gain, *step_gain, no_gain; /* of candidates, of clusters, of the old side */
 	double *class_mass;
 	struct class_key *key;
 	struct rank *rank;

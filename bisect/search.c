@@ -64,6 +64,8 @@ void fb_search_free(struct fb_search *s)
 	free(s->near_measured);
 	free(s->mass);
 	free(s->class_mass);
+	free(s->gain);
+	free(s->step_gain);
 	free(s->key);
 	free(s->mark);
 	free(s->found);
@@ -130,7 +132,8 @@ static int allocate_room(struct fb_search *s)
 			       ROOM(s->distance) && ROOM(s->near_measured) && ROOM(s->weight) &&
 			       ROOM(s->hash) && ROOM(s->mass) && ROOM(s->part) &&
 			       ROOM(s->class_mass) && ROOM(s->key) && ROOM(s->rank) &&
-			       ROOM(s->found) && ROOM(s->reached)
+			       ROOM(s->found) && ROOM(s->gain) && ROOM(s->step_gain) &&
+			       ROOM(s->reached)
 		       ? 0
 		       : -1;
 #undef ROOM
@@ -324,6 +327,7 @@ static void search(struct fb_search *s, const struct ends *e)
 	uint32_t best, leader;
 
 	st->searching = true;
+	st->good_end = e->good;
 	fb_model_clear(&s->model);
 	for (size_t i = 0; i < s->nr_image; i++)
 		fb_model_add(&s->model, &s->image[i].sum, 1);

@@ -267,7 +267,7 @@ bool oracle_told_apart(const struct oracle_dag *dag, uint32_t bad, const bool *s
 	return false;
 }
 
-/* The rates that one side may have, with weights: 64 points of Jeffreys' prior and a sure one. */
+/* The rates that one side may have, with weights: 64 points of Beta(3/2, 3/2) and a sure one. */
 static size_t rates_of(double known, double sure, double rate[65], double weight[65])
 {
 	if (!isnan(known)) {
@@ -277,10 +277,10 @@ static size_t rates_of(double known, double sure, double rate[65], double weight
 	}
 	for (int i = 0; i < 64; i++) {
 		rate[i] = (1 - cos((2 * i + 1) * M_PI / 128)) / 2;
-		weight[i] = 0.7 / 64;
+		weight[i] = 0.95 / 64 * 8 * rate[i] * (1 - rate[i]);
 	}
 	rate[64] = sure;
-	weight[64] = 0.3;
+	weight[64] = 0.05;
 	return 65;
 }
 
