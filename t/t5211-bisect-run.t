@@ -185,6 +185,23 @@ fb_expect '10 MB of output are no trouble' '
 	run -q --json --good c1 ./t.sh >out && found 4
 '
 
+# The bad side fails three times of four, the good side one of eight; by a fixed sequence.
+fb_expect '--flaky: a status that may lie is asked for again' '
+	history 40 && script "
+		i=\$(wc -l <\$FB_SCRATCH/count); r=\$((i * 7919 % 8))
+		if test \$n -lt 23; then test \$r -ne 3; else test \$r -lt 2; fi" &&
+	run -q --json --flaky --good c1 ./t.sh >out && found 23 &&
+	test "$(last boots)" = "$(wc -l <count)" && test "$(wc -l <count)" -gt 15 &&
+	firstbad -C repo report >plain && fb_grep "^exit status changed with this commit" plain &&
+	fb_grep ! nan plain && firstbad -C repo bisect status >status && fb_grep ! nan status
+'
+
+fb_expect '--flaky and no difference: exit status 11' '
+	history 40 && script "test \$((\$(wc -l <\$FB_SCRATCH/count) * 7919 % 8)) -ne 3" &&
+	fb_must_fail 11 run -q --json --flaky --min-effect 60% --good c1 ./t.sh >out &&
+	test "$(last verdict)" = none
+'
+
 fb_expect 'wrong command lines are one error: 64' '
 	history 5 &&
 	for args in "--bad c5 true" "--good c1" "--good nosuch true" "--good c5 --bad c1 true" \

@@ -13,7 +13,7 @@ struct run_opts {
 	char **good;
 	const char *bad, *metric, *better, *change, *confidence, *min_effect, *session;
 	unsigned max_runs;
-	bool first_parent, fresh;
+	bool first_parent, fresh, flaky;
 };
 
 static const char usage[] = "bisect run [OPTIONS] --good REV [--bad REV] CMD [ARG...]";
@@ -36,7 +36,8 @@ static int load_plan(const struct run_opts *o, char **argv, struct fb_plan **ret
 				       .better = better,
 				       .confidence = o->confidence,
 				       .min_effect = o->min_effect,
-				       .max_runs = o->max_runs};
+				       .max_runs = o->max_runs,
+				       .flaky = o->flaky};
 	FB_CLEANUP(fb_freep) char *kconfigs = fb_kconfig_dir(), *text = NULL;
 
 	if (strcmp(better, "higher") && strcmp(better, "lower") && strcmp(better, "neither"))
@@ -96,6 +97,7 @@ static int begin(const struct run_opts *o, struct fb_bisect_cmd *c, char **words
 	struct fb_bisect_args args = {.good = good,
 				      .first_parent = o->first_parent,
 				      .metric = o->metric,
+				      .flaky = o->flaky,
 				      .command_hash = hash};
 	int same = 0;
 
@@ -118,7 +120,7 @@ static int begin(const struct run_opts *o, struct fb_bisect_cmd *c, char **words
 static int check_opts(const struct run_opts *o, bool has_command, struct fb_error *err)
 {
 	bool fixed = o->good || o->bad || o->metric || o->better || o->change || o->confidence ||
-		     o->min_effect || o->max_runs || o->first_parent || o->fresh;
+		     o->min_effect || o->max_runs || o->first_parent || o->fresh || o->flaky;
 
 	if (has_command && o->session)
 		return fb_error_set(err, FB_ERROR_USAGE,
@@ -167,8 +169,10 @@ int fb_cmd_bisect_run(int argc, char **argv)
 		 "which values are good: higher or lower; default: look both ways"},
 		{"change", 0, FB_OPT_STRING, &o.change, "KIND",
 		 "regression (default), improvement or any"},
+		{"flaky", 0, FB_OPT_FLAG, &o.flaky, NULL,
+		 "an exit status may lie: it is asked for as often as it takes"},
 		{"min-effect", 0, FB_OPT_STRING, &o.min_effect, "RATIO",
-		 "smaller changes of the value are not looked for; default: 2%"},
+		 "smaller changes are not looked for; default: 2% of a value, 10% of flaky runs"},
 		{"confidence", 0, FB_OPT_STRING, &o.confidence, "P", "default: 0.99"},
 		{"max-runs", 0, FB_OPT_UINT, &o.max_runs, "N", "runs in all; default: no limit"},
 		{"first-parent", 0, FB_OPT_FLAG, &o.first_parent, NULL,

@@ -77,6 +77,7 @@ struct fb_bisect {
 	int cell;		    /* -1 while not chosen */
 	char *metric;		    /* NULL while not chosen */
 	bool by_status;		    /* exit statuses are verdicts: no value was seen so far */
+	bool flaky;		    /* such a verdict may be wrong */
 	struct fb_bisect_doubt doubt;
 	char *tool;		    /* what measured the values so far, "fio 3.33"; or NULL */
 	enum fb_change change;

@@ -35,8 +35,12 @@ int fb_command_plan_text(const struct fb_command_plan *plan, char **ret, struct 
 	/* No limit of ours: whoever wants one writes `timeout 60 CMD`. */
 	fb_str_add(&out, "machine: command\n"
 			 "timeouts: {boot: 10d, silence: 1h}\n");
+	/* Of a flaky status the effect is a difference of rates: 2 % of the runs would be little. */
+	if (plan->flaky)
+		fb_str_add(&out, "boots: {min: 3, max: 1000}\n");
 	if (add_quoted(&out, "confidence: ", plan->confidence, err) < 0 ||
-	    add_quoted(&out, "min_effect: ", plan->min_effect, err) < 0)
+	    add_quoted(&out, "min_effect: ",
+		       plan->min_effect || !plan->flaky ? plan->min_effect : "10%", err) < 0)
 		return -1;
 	if (plan->max_runs)
 		fb_str_addf(&out, "max_boots: %u\n", plan->max_runs);

@@ -3,6 +3,8 @@
 #ifndef FB_CONTROLLER_COMMAND_H
 #define FB_CONTROLLER_COMMAND_H
 
+#include <stdbool.h>
+
 #include "src/controller/progress.h"
 #include "src/history/history.h"
 #include "src/util/hash.h"
@@ -12,6 +14,7 @@ struct fb_command_plan {
 	const char *better; /* "higher", "lower" or "neither": not known */
 	const char *confidence, *min_effect; /* as in a plan; NULL: its default */
 	unsigned max_runs; /* 0: no limit */
+	bool flaky;	   /* a status may lie: as many runs of a commit as it takes */
 };
 
 /**

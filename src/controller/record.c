@@ -2,6 +2,7 @@
 /* The record of a bisection: begun, loaded, and what each event of it means. */
 #include "src/controller/record.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,6 +136,7 @@ static int load_args(struct fb_bisect *b, struct fb_error *err)
 				    b->cell);
 	if (b->cell >= 0 && !metric && fb_cell_by_status(&b->plan->cells[b->cell])) {
 		b->by_status = true;
+		b->flaky = json_is_true(json_object_get(args, "flaky"));
 		b->metric = fb_xstrdup(FB_METRIC_STATUS);
 	}
 	return fb_history_range(
@@ -164,8 +166,14 @@ static int make_search(struct fb_bisect *b, struct fb_error *err)
 	struct fb_search_params params = {
 		.confidence = plan->confidence,
 		.min_effect = plan->min_effect,
-		.scale = b->by_status ? FB_SCALE_CERTAIN : FB_SCALE_LOG,
-		.direction = fb_change_direction(b->change, &plan->cells[b->cell], b->metric),
+		.scale = !b->by_status ? FB_SCALE_LOG :
+			 b->flaky      ? FB_SCALE_BINARY :
+					 FB_SCALE_CERTAIN,
+		.direction = b->by_status ? FB_DIRECTION_UP :
+					    fb_change_direction(b->change, &plan->cells[b->cell],
+								b->metric),
+		.rate_old = NAN,
+		.rate_new = NAN,
 		.min_boots = plan->boots_min,
 		.max_boots = plan->boots_max,
 		.max_total = plan->max_boots > b->nr_used ? plan->max_boots - (unsigned)b->nr_used
