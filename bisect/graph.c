@@ -234,17 +234,6 @@ void fb_sum_ancestors(struct fb_search *s, double log_candidate)
 	fb_reach_sum(s->ancestors, s->cluster_of, s->part->part, FB_MODEL_PARTS, s->mass->part);
 }
 
-static int compare_keys(const void *a, const void *b)
-{
-	const struct class_key *x = a, *y = b;
-
-	if (x->h1 != y->h1)
-		return x->h1 < y->h1 ? -1 : 1;
-	if (x->h2 != y->h2)
-		return x->h2 < y->h2 ? -1 : 1;
-	return (x->candidate > y->candidate) - (x->candidate < y->candidate);
-}
-
 /* A node can be tested when its image can: another node may build the same. */
 static bool is_testable(const struct fb_search *s, uint32_t node)
 {
@@ -276,10 +265,8 @@ void fb_make_classes(struct fb_search *s)
 	if (s->classified)
 		return;
 	s->classified = true;
-	for (uint32_t c = 0; c < s->nr_cand; c++) {
+	for (uint32_t c = 0; c < s->nr_cand; c++)
 		s->class_of[c] = c;
-		s->key[c] = (struct class_key){0, 0, c};
-	}
 	if (!s->any_skip)
 		return; /* each candidate is told from the others by its own image */
 	hash_testable(s, UINT64_C(0x9e3779b97f4a7c15));
@@ -288,12 +275,17 @@ void fb_make_classes(struct fb_search *s)
 	hash_testable(s, UINT64_C(0xd1b54a32d192ed03));
 	for (uint32_t c = 0; c < s->nr_cand; c++)
 		s->key[c].h2 = s->hash[c];
-	qsort(s->key, s->nr_cand, sizeof(*s->key), compare_keys);
-	for (uint32_t i = 0; i < s->nr_cand; i++) {
-		const struct class_key *k = &s->key[i], *before = i ? k - 1 : NULL;
-		bool same = before && before->h1 == k->h1 && before->h2 == k->h2;
+	memset(s->slot, 0xff, ((size_t)s->slot_mask + 1) * sizeof(*s->slot));
+	for (uint32_t c = 0; c < s->nr_cand; c++) {
+		const struct class_key *key = &s->key[c];
+		uint64_t i = key->h1;
 
-		s->class_of[k->candidate] = same ? s->class_of[before->candidate] : k->candidate;
+		while (s->slot[i & s->slot_mask] != FB_NO_NODE &&
+		       memcmp(&s->key[s->slot[i & s->slot_mask]], key, sizeof(*key)) != 0)
+			i++;
+		if (s->slot[i & s->slot_mask] == FB_NO_NODE)
+			s->slot[i & s->slot_mask] = c;
+		s->class_of[c] = s->slot[i & s->slot_mask];
 	}
 }
 

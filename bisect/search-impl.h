@@ -60,7 +60,6 @@ struct gain {
 
 struct class_key {
 	uint64_t h1, h2;
-	uint32_t candidate;
 };
 
 struct rank {
@@ -110,7 +109,7 @@ struct fb_search {
 	struct cluster *cluster;
 	uint32_t nr_cluster;
 	uint32_t *cluster_of, *old_cluster, *count, *class_of, *distance, *near_measured;
-	uint32_t *slot, slot_mask; /* hash table of clusters */
+	uint32_t *slot, slot_mask; /* hash table of clusters, then of classes */
 	uint64_t *reached; /* of candidate c by image i: bit i % 64 of [i / 64 * nr_cand + c] */
 	size_t nr_measured, cap_reached; /* nodes with boots; blocks of 64 images */
 	bool partitioned, classified;	 /* .cluster and .cluster_of, .class_of are up to date */
