@@ -32,8 +32,9 @@ static void sum_boots(const struct fb_trial *trials, size_t nr, struct fb_simula
 
 	for (size_t i = 0; i < nr; i++) {
 		boots[i] = trials[i].boots;
-		s->boots_mean += boots[i] / (double)nr;
+		s->boots_mean += boots[i];
 	}
+	s->boots_mean /= (double)nr;
 	for (size_t i = 0; i < nr; i++)
 		ss += (boots[i] - s->boots_mean) * (boots[i] - s->boots_mean);
 	qsort(boots, nr, sizeof(*boots), by_size);
