@@ -236,10 +236,11 @@ static struct fb_model_values values_of(struct fb_search *s, uint32_t k)
 /*
  * log of the sum over candidates of likelihood / candidates: the evidence for one step. The
  * parts that need all values are left out where even a few stray boots could not help.
+ * @ret_plain: the same without those parts anywhere.
  */
-static double step_evidence(struct fb_search *s, const struct fb_model *model)
+static double step_evidence(struct fb_search *s, const struct fb_model *model, double *ret_plain)
 {
-	double best = -INFINITY, sum = -INFINITY;
+	double best = -INFINITY, sum = -INFINITY, plain = -INFINITY;
 
 	for (uint32_t k = 0; k < s->nr_cluster; k++) {
 		struct cluster *cl = &s->cluster[k];
@@ -248,7 +249,9 @@ static double step_evidence(struct fb_search *s, const struct fb_model *model)
 			fb_model_split(model, &cl->new, NULL, best - FB_NEGLIGIBLE, cl->part, NULL);
 		if (cl->log_lik > best)
 			best = cl->log_lik;
+		plain = fb_stats_logsum(plain, cl->log_lik + log(cl->size));
 	}
+	*ret_plain = plain - log(s->nr_alive);
 	for (uint32_t k = 0; k < s->nr_cluster; k++) {
 		struct cluster *cl = &s->cluster[k];
 		struct fb_model_values values;
@@ -275,7 +278,10 @@ static uint32_t best_cluster(const struct fb_search *s)
 	return best;
 }
 
-/* Log evidence for one step against no change at all, all boots taken together. */
+/*
+ * Log evidence for one step against no change at all, all boots taken together, by the parts
+ * that both have.
+ */
 static double shift_evidence(const struct fb_search *s, double step)
 {
 	return step - fb_model_same(&s->model);
@@ -323,7 +329,7 @@ static void search(struct fb_search *s, const struct ends *e)
 	struct state *st = s->state;
 	double confidence = s->params.confidence, limit = log(2 / (1 - confidence));
 	double prior = s->nr_alive > 1 ? fmin(PRIOR_OTHER, (1 - confidence) / 2) : 0;
-	double step, log_total, log_candidate, other;
+	double step, plain, log_total, log_candidate, other;
 	uint32_t best, leader;
 
 	st->searching = true;
@@ -332,7 +338,7 @@ static void search(struct fb_search *s, const struct ends *e)
 	for (size_t i = 0; i < s->nr_image; i++)
 		fb_model_add(&s->model, &s->image[i].sum, 1);
 	fb_make_clusters(s);
-	step = step_evidence(s, &s->model);
+	step = step_evidence(s, &s->model, &plain);
 	best = best_cluster(s);
 	fit_best_step(s, best);
 	other = fb_other_evidence(s, best, step);
@@ -353,6 +359,9 @@ static void search(struct fb_search *s, const struct ends *e)
 	fb_list_credible(s);
 	st->nr_left = st->nr_nodes;
 
+	/* Begun by chance: the boots taken together no longer speak for a change. */
+	if (shift_evidence(s, plain) < 0 && fb_ask_end(s, e))
+		return;
 	if (st->other >= confidence) {
 		/* Nor may one boot convict the history. */
 		if (fb_ask_misfit(s, best, 2))
@@ -363,7 +372,7 @@ static void search(struct fb_search *s, const struct ends *e)
 	if (s->class_mass[leader] >= confidence) {
 		if (ask_lone_boot(s, leader))
 			return;
-		if (e->differ >= limit || shift_evidence(s, step) >= limit) {
+		if (e->differ >= limit || shift_evidence(s, plain) >= limit) {
 			fb_list_class(s, leader);
 			fb_conclude(s, st->nr_nodes > 1 ? FB_VERDICT_RANGE : FB_VERDICT_FOUND,
 				    s->class_mass[leader]);
