@@ -73,7 +73,7 @@ double fb_model_split(const struct fb_model *model, const struct fb_model_sums *
 
 		if (r < nr_by_sums(model))
 			l = family->split(model, r, new, NULL, 0, least, &fit[r]);
-		else if (values)
+		else if (values && values->parts >> r & 1)
 			l = family->split_raw(model, r, values, &fit[0], &fit[r]);
 		if (ret_lik)
 			ret_lik[r] = l;

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define FB_MODEL_PARTS 6  /* at most */
+#define FB_MODEL_PARTS 8  /* at most */
 #define FB_MODEL_RATES 65 /* points of an unknown rate, at most */
 
 /** struct fb_model_image - The boots of one built image. */
@@ -41,6 +41,7 @@ struct fb_model_values {
 	size_t nr;
 	const double *value;	  /* on the scale of struct fb_model_image.mean */
 	const unsigned char *new; /* 1: on the new side, 0: old */
+	unsigned parts;		  /* bit r: the r-th part is asked for */
 };
 
 struct fb_family;
@@ -157,7 +158,7 @@ struct fb_family {
  * small value, and rho (image against boot variance) is one of a few values, the parts.
  * All but rho are integrated out in closed form. Three more parts have noise with heavy
  * tails (bisect/tails.h), so that one boot convicts nobody unless the others show that
- * noise is normal.
+ * noise is normal; two have noise with a second mode, above or below (bisect/modes.h).
  *
  * Source: the normal linear model with conjugate variance, e.g. A. O'Hagan and J. Forster,
  * Kendall's Advanced Theory of Statistics 2B (2004), chapter 11.
@@ -194,7 +195,7 @@ void fb_model_sums_add(const struct fb_model *model, struct fb_model_sums *sums,
 /**
  * fb_model_split() - Log marginal likelihood of two groups; the arguments are those of
  * struct fb_family's split().
- * @values: NULL leaves out the parts that need them.
+ * @values: the parts that need them are left out unless they are asked for here; may be NULL.
  * @ret_lik: the parts of the sum, as logs; may be NULL.
  * @ret_fit: one for each part; may be NULL.
  *

@@ -7,11 +7,13 @@
 #define MATHLIB_STANDALONE
 #include <Rmath.h>
 
+#include "bisect/modes.h"
 #include "bisect/stats.h"
 #include "bisect/tails.h"
 
 #define NR_RHO	3
 #define NR_LEAN 3
+#define NR_WAY	2 /* of the second mode */
 
 /*
  * The parts: normal noise with three ratios of image variance to boot variance, and noise
@@ -25,7 +27,8 @@
  */
 static const double rho_grid[NR_RHO] = {0, 0.25, 1};
 static const double lean_grid[NR_LEAN] = {1, 4, 0.25};
-static const double prior[NR_RHO + NR_LEAN] = {0.67, 0.02, 0.01, 0.1, 0.1, 0.1};
+static const double prior[NR_RHO + NR_LEAN + NR_WAY] = {0.57, 0.02, 0.01,  0.1,
+							0.1,  0.1,  0.075, 0.075};
 
 /* The prior of the shift: log-uniform over so many doublings, from the smallest looked for. */
 #define SHIFT_DOUBLINGS 15
@@ -156,8 +159,14 @@ static double split(const struct fb_model *model, int r, const struct fb_model_s
 static double split_raw(const struct fb_model *model, int r, const struct fb_model_values *values,
 			const struct fb_model_fit *start, struct fb_model_fit *ret_fit)
 {
-	double log_lik = fb_tails_split(values, lean_grid[r - NR_RHO], model->shape, model->rate,
-					start, ret_fit);
+	int lean = r - NR_RHO, way = lean == NR_LEAN ? 1 : -1;
+	double log_lik;
+
+	if (lean < NR_LEAN)
+		log_lik = fb_tails_split(values, lean_grid[lean], model->shape, model->rate, start,
+					 ret_fit);
+	else
+		log_lik = fb_modes_split(values, way, model->shape, model->rate, start, ret_fit);
 
 	return model->log_prior[r] + log_lik +
 	       log_prior_shift(model, ret_fit->shift, ret_fit->scale, INFINITY);
@@ -249,8 +258,8 @@ static double bits(const struct fb_model_fit *fit, double p, double had, double 
 }
 
 const struct fb_family fb_family_normal = {
-	.nr_parts = NR_RHO + NR_LEAN,
-	.nr_raw = NR_LEAN,
+	.nr_parts = NR_RHO + NR_LEAN + NR_WAY,
+	.nr_raw = NR_LEAN + NR_WAY,
 	.begin = 5,
 	.init = init,
 	.log_prior = log_prior,

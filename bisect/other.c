@@ -20,14 +20,27 @@ static void set_sides(struct fb_search *s, uint32_t k)
 		s->image[i].side = fb_reached(s, s->cluster[k].first, i) ? SIDE_NEW : SIDE_OLD;
 }
 
-/* Likelihood of the assignment in .side; its sums are made anew, so that 0 stays 0. */
-static double assignment_lik(struct fb_search *s, double range)
+struct assignment {
+	struct fb_model_sums sums[NR_SIDES];
+	size_t nr[NR_SIDES]; /* images */
+};
+
+static void move(const struct fb_search *s, struct assignment *a, const struct image *im, int sign)
 {
-	struct fb_model_sums sums[NR_SIDES] = {{{0}, {0}}};
+	fb_model_sums_add(&s->model, &a->sums[im->side], &im->sum, sign);
+	a->nr[im->side] += (size_t)sign;
+	if (!a->nr[im->side]) /* so that 0 stays 0 */
+		a->sums[im->side] = (struct fb_model_sums){{0}, {0}};
+}
+
+/* The assignment in .side. */
+static struct assignment assign(const struct fb_search *s)
+{
+	struct assignment a = {{{{0}, {0}}}, {0}};
 
 	for (size_t i = 0; i < s->nr_image; i++)
-		fb_model_sums_add(&s->model, &sums[s->image[i].side], &s->image[i].sum, 1);
-	return fb_model_split_or_level(&s->model, &sums[SIDE_NEW], &sums[SIDE_LEVEL], range);
+		move(s, &a, &s->image[i], 1);
+	return a;
 }
 
 /* Would one step give the assignment in .side? */
@@ -53,6 +66,7 @@ static bool assignment_is_step(const struct fb_search *s)
  */
 static bool improve_assignment(struct fb_search *s, double range, double *lik)
 {
+	struct assignment now = assign(s), without, with;
 	struct image *best = NULL;
 	unsigned char best_side = 0;
 
@@ -62,13 +76,18 @@ static bool improve_assignment(struct fb_search *s, double range, double *lik)
 
 		if (!image_is_between(s, im))
 			continue;
+		without = now;
+		move(s, &without, im, -1);
 		for (unsigned char side = 0; side < NR_SIDES; side++) {
 			double l;
 
 			im->side = side;
 			if (side == was || assignment_is_step(s))
 				continue;
-			l = assignment_lik(s, range);
+			with = without;
+			move(s, &with, im, 1);
+			l = fb_model_split_or_level(&s->model, &with.sums[SIDE_NEW],
+						    &with.sums[SIDE_LEVEL], range);
 			if (l > *lik + 1e-9) {
 				*lik = l;
 				best = im;

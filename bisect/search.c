@@ -14,6 +14,7 @@
  */
 #include "bisect/search-impl.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,10 @@
 #define FAR_APART 6.0
 /* So many nats below the best of the normal parts a heavy tail cannot make up. */
 #define OUT_OF_REACH 30.0
+/* Steps so many nats below the best are about as good. */
+#define AS_GOOD 3.0
+/* A part so many nats below all of them together does not matter. */
+#define NOT_SHOWN 8.0
 
 void fb_search_free(struct fb_search *s)
 {
@@ -221,8 +226,8 @@ bool fb_ask(struct fb_search *s, uint32_t node, unsigned boots, enum fb_search_w
 	return true;
 }
 
-/* The sides of all boots under the step of cluster @k. */
-static struct fb_model_values values_of(struct fb_search *s, uint32_t k)
+/* The sides of all boots under the step of cluster @k, and which @parts need them. */
+static struct fb_model_values values_of(struct fb_search *s, uint32_t k, unsigned parts)
 {
 	size_t nr = 0;
 
@@ -230,40 +235,7 @@ static struct fb_model_values values_of(struct fb_search *s, uint32_t k)
 		memset(s->new + nr, fb_reached(s, s->cluster[k].first, i), s->image[i].sum.nr);
 		nr += s->image[i].sum.nr;
 	}
-	return (struct fb_model_values){nr, s->sorted, s->new};
-}
-
-/*
- * log of the sum over candidates of likelihood / candidates: the evidence for one step. The
- * parts that need all values are left out where even a few stray boots could not help.
- * @ret_plain: the same without those parts anywhere.
- */
-static double step_evidence(struct fb_search *s, const struct fb_model *model, double *ret_plain)
-{
-	double best = -INFINITY, sum = -INFINITY, plain = -INFINITY;
-
-	for (uint32_t k = 0; k < s->nr_cluster; k++) {
-		struct cluster *cl = &s->cluster[k];
-
-		cl->log_lik =
-			fb_model_split(model, &cl->new, NULL, best - FB_NEGLIGIBLE, cl->part, NULL);
-		if (cl->log_lik > best)
-			best = cl->log_lik;
-		plain = fb_stats_logsum(plain, cl->log_lik + log(cl->size));
-	}
-	*ret_plain = plain - log(s->nr_alive);
-	for (uint32_t k = 0; k < s->nr_cluster; k++) {
-		struct cluster *cl = &s->cluster[k];
-		struct fb_model_values values;
-
-		if (model->family->nr_raw && cl->log_lik > best - OUT_OF_REACH) {
-			values = values_of(s, k);
-			cl->log_lik =
-				fb_model_split(model, &cl->new, &values, -INFINITY, cl->part, NULL);
-		}
-		sum = fb_stats_logsum(sum, cl->log_lik + log(cl->size));
-	}
-	return sum - log(s->nr_alive);
+	return (struct fb_model_values){nr, s->sorted, s->new, parts};
 }
 
 static uint32_t best_cluster(const struct fb_search *s)
@@ -279,6 +251,65 @@ static uint32_t best_cluster(const struct fb_search *s)
 }
 
 /*
+ * The parts that need all values, and that the best steps do not rule out: noise of a shape
+ * that the boots do not show under any of these is not looked for under the others.
+ */
+static unsigned wanted_parts(struct fb_search *s, double best)
+{
+	const struct fb_family *family = s->model.family;
+	unsigned wanted = 0;
+
+	for (uint32_t k = 0; family->nr_raw && k < s->nr_cluster; k++) {
+		double part[FB_MODEL_PARTS], all;
+		struct fb_model_values values;
+
+		if (s->cluster[k].log_lik < best - AS_GOOD)
+			continue;
+		values = values_of(s, k, UINT_MAX);
+		all = fb_model_split(&s->model, &s->cluster[k].new, &values, -INFINITY, part, NULL);
+		for (int r = family->nr_parts - family->nr_raw; r < family->nr_parts; r++)
+			if (part[r] > all - NOT_SHOWN)
+				wanted |= 1U << r;
+	}
+	return wanted;
+}
+
+/*
+ * log of the sum over candidates of likelihood / candidates: the evidence for one step. The
+ * parts that need all values are left out where even a few stray boots could not help.
+ * @ret_plain: the same without those parts anywhere.
+ */
+static double step_evidence(struct fb_search *s, const struct fb_model *model, double *ret_plain)
+{
+	double best = -INFINITY, sum = -INFINITY, plain = -INFINITY;
+	unsigned parts;
+
+	for (uint32_t k = 0; k < s->nr_cluster; k++) {
+		struct cluster *cl = &s->cluster[k];
+
+		cl->log_lik =
+			fb_model_split(model, &cl->new, NULL, best - FB_NEGLIGIBLE, cl->part, NULL);
+		if (cl->log_lik > best)
+			best = cl->log_lik;
+		plain = fb_stats_logsum(plain, cl->log_lik + log(cl->size));
+	}
+	*ret_plain = plain - log(s->nr_alive);
+	parts = wanted_parts(s, best);
+	for (uint32_t k = 0; k < s->nr_cluster; k++) {
+		struct cluster *cl = &s->cluster[k];
+		struct fb_model_values values;
+
+		if (parts && cl->log_lik > best - OUT_OF_REACH) {
+			values = values_of(s, k, parts);
+			cl->log_lik =
+				fb_model_split(model, &cl->new, &values, -INFINITY, cl->part, NULL);
+		}
+		sum = fb_stats_logsum(sum, cl->log_lik + log(cl->size));
+	}
+	return sum - log(s->nr_alive);
+}
+
+/*
  * Log evidence for one step against no change at all, all boots taken together, by the parts
  * that both have.
  */
@@ -290,7 +321,7 @@ static double shift_evidence(const struct fb_search *s, double step)
 static void fit_best_step(struct fb_search *s, uint32_t best)
 {
 	const struct cluster *cl = &s->cluster[best];
-	struct fb_model_values values = values_of(s, best);
+	struct fb_model_values values = values_of(s, best, UINT_MAX);
 	int most = 0;
 
 	fb_model_split(&s->model, &cl->new, &values, -INFINITY, NULL, s->state->fit_of);
@@ -308,9 +339,10 @@ static void fit_best_step(struct fb_search *s, uint32_t best)
  */
 static bool ask_lone_boot(struct fb_search *s, uint32_t leader)
 {
+	const struct fb_model_fit *fit = &s->state->fit_of[0];
 	uint64_t led = s->cluster[s->cluster_of[leader]].reached_by;
 
-	if (fabs(s->state->fit.shift) < FAR_APART * s->state->fit.sigma)
+	if (fabs(fit->shift) < FAR_APART * fit->sigma)
 		return false;
 	for (size_t i = 0; i < s->nr_image; i++) {
 		const struct image *im = &s->image[i];
