@@ -138,6 +138,8 @@ void fb_certain_search(struct fb_search *s)
 	st->searching = true;
 	st->part_weight[0] = 1;
 	fb_sum_ancestors(s, 0);
+	fb_make_classes(s);
+	fb_leading_class(s);
 	if (fb_ask_best_split(s) || ask_silent_end(s))
 		return;
 	fb_list_credible(s);

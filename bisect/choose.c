@@ -135,12 +135,27 @@ static double bits_of(const struct fb_search *s, uint32_t c, double n,
 	return sum;
 }
 
+/* What is not known yet and can be: the entropy of the class that holds the step, in bits. */
+static double open_entropy(const struct fb_search *s)
+{
+	double sum = 0;
+
+	for (uint32_t k = 0; !s->any_skip && k < s->nr_cluster; k++)
+		if (s->cluster[k].weight > 0)
+			sum -= s->cluster[k].weight * s->cluster[k].size *
+			       log2(s->cluster[k].weight);
+	for (uint32_t c = 0; s->any_skip && c < s->nr_cand; c++)
+		if (s->class_mass[c] > 0)
+			sum -= s->class_mass[c] * log2(s->class_mass[c]);
+	return sum;
+}
+
 /* Asks for the node with the most information per cost. False when none tells anything. */
 bool fb_ask_best_split(struct fb_search *s)
 {
 	double table[FB_MODEL_PARTS][BITS_POINTS + 1];
 	const struct fb_family *family = s->model.family;
-	double batch = s->params.batch, best_score = 0, entropy = 0, one;
+	double batch = s->params.batch, best_score = 0, entropy, one;
 	uint32_t best = FB_NO_NODE;
 
 	for (int r = 0; r < family->nr_parts; r++)
@@ -177,15 +192,12 @@ bool fb_ask_best_split(struct fb_search *s)
 		return true;
 	if (best == FB_NO_NODE)
 		return false;
-	for (uint32_t k = 0; k < s->nr_cluster; k++)
-		if (s->cluster[k].weight > 0)
-			entropy -= s->cluster[k].weight * s->cluster[k].size *
-				   log2(s->cluster[k].weight);
+	entropy = open_entropy(s);
 	one = family->bits(&s->state->fit, 0.5, 0, 1);
 	s->state->boots_to_go = entropy / one;
 	if (s->params.scale != FB_SCALE_CERTAIN &&
 	    entropy * batch >
-	    bits_of(s, best, batch, table) * (HOPELESS_BOOTS + HOPELESS_BITS / one))
+		    bits_of(s, best, batch, table) * (HOPELESS_BOOTS + HOPELESS_BITS / one))
 		return false;
 	return fb_ask(s, s->cand[best], s->params.batch, FB_SEARCH_WHY_STEP);
 }

@@ -445,6 +445,49 @@ static void no_difference_is_said(void **state)
 	}
 }
 
+/*
+ * Most of a line cannot be tested. What can never be told within the answer is no reason to
+ * give up while its place is still open.
+ */
+static void large_ranges_are_found_too(void **state)
+{
+	enum { NR = 129, STEP = 32 };
+	struct fb_dag *dag = fb_dag_new();
+	uint64_t rng = 77;
+
+	for (uint32_t v = 0; v < NR; v++) {
+		uint32_t parent = v - 1;
+
+		assert_int_equal(fb_dag_add(dag, &parent, v ? 1 : 0), 0);
+	}
+	for (int trial = 0; trial < 100; trial++) {
+		struct fb_search_params p = usual;
+		uint32_t good = 0, culprit = 1 + oracle_random(&rng) % (NR - 1);
+		struct fb_search_ask ask;
+		struct fb_verdict v;
+		struct fb_search *s;
+
+		p.rate_old = 0.05;
+		p.rate_new = 0.95;
+		p.min_boots = 0;
+		p.confidence = 0.995;
+		s = fb_search_new(dag, &good, 1, NULL, 0, NR - 1, &p);
+		while (fb_search_next(s, &ask) == FB_SEARCH_MEASURE) {
+			if (ask.node % STEP)
+				fb_search_skip(s, ask.node);
+			else
+				fb_search_record(s, ask.node,
+						 uniform(&rng) < (ask.node < culprit ? .05 : .95));
+		}
+		fb_search_verdict(s, &v);
+		assert_int_equal(v.kind, FB_VERDICT_RANGE);
+		assert_int_equal(v.nr_nodes, STEP);
+		assert_int_equal(v.nodes[0] % STEP, 1);
+		fb_search_free(s);
+	}
+	fb_dag_free(dag);
+}
+
 /* A line of three: the ends, and one commit between them. */
 static struct fb_search *search_of_two(struct fb_dag *dag, const struct fb_search_params *p)
 {
@@ -560,7 +603,7 @@ static void what_makes_no_search_is_refused(void **state)
 
 int main(void)
 {
-	struct CMUnitTest tests[NR(split_rows) + NR(found_rows) + 10] = {
+	struct CMUnitTest tests[NR(split_rows) + NR(found_rows) + 11] = {
 		cmocka_unit_test(one_rate_equals_r),
 		cmocka_unit_test(a_third_rate_is_anything),
 		cmocka_unit_test(bits_equal_r),
@@ -568,11 +611,12 @@ int main(void)
 		cmocka_unit_test(the_ends_test_errs_as_stated_at_most),
 		cmocka_unit_test(posterior_equals_enumeration),
 		cmocka_unit_test(no_difference_is_said),
+		cmocka_unit_test(large_ranges_are_found_too),
 		cmocka_unit_test(one_hang_convicts_where_good_kernels_have_none),
 		cmocka_unit_test(contradictions_name_no_commit),
 		cmocka_unit_test(what_makes_no_search_is_refused),
 	};
-	struct CMUnitTest *t = tests + 10;
+	struct CMUnitTest *t = tests + 11;
 
 	for (size_t i = 0; i < NR(split_rows); i++)
 		*t++ = (struct CMUnitTest){split_rows[i].name, split_equals_r, NULL, NULL,
