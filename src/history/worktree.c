@@ -623,7 +623,7 @@ int fb_worktree_open(struct fb_history *history, const char *path, struct fb_wor
 		     struct fb_error *err)
 {
 	FB_CLEANUP(fb_worktree_freep) struct fb_worktree *wt = fb_xcalloc(1, sizeof(*wt));
-	bool lock_is_new;
+	bool lock_is_new = false;
 
 	wt->lock_fd = -1;
 	wt->path = canonical(path, err);
