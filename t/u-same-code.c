@@ -205,7 +205,7 @@ static const char script[] =
 	"	tree=$(get vmlinux) && tree=${tree##*/}\n"
 	"	speed=$(awk -v s=\"$(cat \"../../speed.$tree\")\" -v n=\"$(get seed)\" \\\n"
 	"		'BEGIN { print s * (1 + ((n * 7919) % 13 - 6) / 600) }')\n"
-	"	printf '{\"ok\": {\"end\": \"ok\", \"runs\": [{\"cell\": 0, \"end\": \"ok\", '\n"
+	"	printf '{\"ok\": {\"end\": \"ok\", \"runs\": [{\"cell\": 0, \"end\": \"ok\", \"status\": 0, '\n"
 	"	printf '\"out\": \"firstbad: score %s\\\\n\", \"err\": \"\", ' \"$speed\"\n"
 	"	printf '\"counters\": {}}], \"wall_ns\": 1, \"first_line_ns\": 1, \"agent_ns\": 1, "
 	"'\n"

@@ -268,15 +268,19 @@ static void build_spec(const struct fb_lab *lab, const struct fb_commit *commit,
 	};
 }
 
-/* What went wrong is of no interest when it went wrong because a part of the cache is gone. */
+/* Where a part of the cache is gone, that is the cause; what it led to is told behind it. */
 static int blame_cache(const struct fb_lab *lab, const char *part, struct fb_error *err)
 {
+	FB_CLEANUP(fb_freep) char *sign = NULL;
+
 	if (!part || access(part, F_OK) == 0)
 		return -1;
+	sign = fb_xstrdup(err->text);
 	fb_error_clear(err);
 	return fb_error_set(err, FB_ERROR_INFRA,
 			    "cache '%s' was removed while it was in use: start again; what was "
-			    "measured is kept", lab->cache);
+			    "measured is kept (it showed as: %s)",
+			    lab->cache, sign);
 }
 
 static int checkout(struct fb_lab *lab, const struct fb_oid *oid, struct fb_error *err)
