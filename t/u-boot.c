@@ -366,6 +366,11 @@ static const struct verdict_row verdict_row[] = {
 	  HELLO START END("") DONE, NULL, false, FB_END_PANIC, "syncing: a" },
 	{ "verdict_panic_wins_over_garbage", FB_WATCH_GARBAGE, false, 0, "", PANIC, HELLO "rubbish\n",
 	  NULL, false, FB_END_PANIC, "syncing: a" },
+	{ "verdict_kernel_older_than_the_guests_programs", FB_WATCH_ENDED, true, 0, "guest-reset",
+	  "FATAL: kernel too old\n[    2.0] Kernel panic - not syncing: Attempted to kill init! "
+	  "exitcode=0x00007f00\n", "", NULL, false, FB_END_BOOT_FAILED, "need a newer kernel" },
+	{ "verdict_program_that_says_too_old_later", FB_WATCH_ENDED, true, 0, "guest-reset",
+	  "FATAL: kernel too old\n" PANIC, HELLO, NULL, false, FB_END_PANIC, "syncing: a" },
 	{ "verdict_panic_that_did_not_reboot", FB_WATCH_SILENT, false, 0, "", PANIC, HELLO, NULL, false,
 	  FB_END_PANIC, "syncing: a" },
 	{ "verdict_late_oops_wins_over_silence", FB_WATCH_SILENT, false, 0, "", OOPS, HELLO, NULL,

@@ -91,6 +91,10 @@ enum fb_end fb_classify(const struct fb_watch *w, char **ret_why)
 	if (w->disk_full && !complete)
 		return end_with(FB_END_INFRA, ret_why,
 				fb_xstrdup("no space left for the job directory"));
+	if (c && c->refusal[0] && !s->hello)
+		return end_with(FB_END_BOOT_FAILED, ret_why,
+				fb_xasprintf("the guest's programs need a newer kernel (%s)",
+					     c->refusal));
 	if (c && c->panic[0])
 		return end_with(FB_END_PANIC, ret_why, fb_xstrdup(c->panic));
 	if (complete)

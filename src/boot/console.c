@@ -9,7 +9,7 @@
 #include "src/util/str.h"
 #include "src/util/util.h"
 
-enum kind { KIND_PANIC, KIND_OOPS, KIND_WARNING, KIND_OOM };
+enum kind { KIND_PANIC, KIND_OOPS, KIND_WARNING, KIND_OOM, KIND_REFUSAL };
 
 /*
  * Texts that the kernel prints, each with the file that has it (Linux 6.1). They are looked
@@ -52,6 +52,8 @@ static const struct {
 	{ KIND_WARNING, "INFO: possible " },			   /* kernel/locking/lockdep.c */
 	{ KIND_OOM, "Out of memory: " },			   /* mm/oom_kill.c */
 	{ KIND_OOM, "oom-kill:" },				   /* same */
+	/* The C library's start-up code, of init too; the kernel's panic is only what follows. */
+	{ KIND_REFUSAL, "FATAL: kernel too old" },		   /* glibc csu, dl-sysdep.h */
 };
 
 /* "<4>", "[   12.345678]", "[    T1]": what printk may put before a message. */
@@ -138,6 +140,9 @@ static void judge(struct fb_console *c)
 			return;
 		case KIND_OOM:
 			keep_first(c->oom, s);
+			return;
+		case KIND_REFUSAL:
+			keep_first(c->refusal, s);
 			return;
 		}
 	}
