@@ -20,12 +20,12 @@ struct fb_report_commit {
 /* One commit that the bisection looked at, oldest first. */
 struct fb_report_step {
 	const char *oid, *subject;
-	const char *role;      /* "good end", "bad end", "merge base", "" */
-	const double *values;  /* one a boot, in the metric's unit, in the order of recording */
+	const char *role;     /* "good end", "bad end", "merge base", "" */
+	const double *values; /* one a boot, in the metric's unit, in the order of recording */
 	size_t nr_values;
-	const char *cause;     /* why it was skipped, or NULL */
-	const char *same_as;   /* oid of an earlier step that builds the same kernel, or NULL */
-	double posterior;      /* that it is the one step */
+	const char *cause;   /* why it was skipped, or NULL */
+	const char *same_as; /* oid of an earlier step that builds the same kernel, or NULL */
+	double posterior;    /* that it is the one step */
 };
 
 struct fb_report_check {
@@ -38,24 +38,24 @@ struct fb_report {
 	const char
 		*looked_for; /* "regression", "improvement" or "any": what the bisection was for */
 	const char *session;
-	const char *version;   /* of firstbad */
+	const char *version; /* of firstbad */
 	const char *repo;
 	const struct fb_report_commit *commits; /* the one, or those that cannot be told apart */
 	size_t nr_commits;
 	struct fb_report_commit good, bad;
-	const char *cell;      /* parameters, "testcase=fio,bs=4k,..." */
+	const char *cell; /* parameters, "testcase=fio,bs=4k,..." */
 	const char *metric, *unit;
-	const char *better;    /* "higher is better", "lower is better", "neither is better" */
+	const char *better; /* "higher is better", "lower is better", "neither is better" */
 	double confidence, something_else;
 	bool has_effect;
 	double mean_good, mean_bad;
 	double effect, effect_lo, effect_hi; /* bad / good - 1, 95 % interval */
-	double sigma;	       /* boot to boot, ratio */
+	double sigma;			     /* boot to boot, ratio */
 	double min_effect;
 	unsigned boots, commits_tested, candidates;
 	const char *machine, *machine_note;
 	const char *fingerprint; /* JSON text of the environment, or NULL */
-	const char *plan;      /* YAML text */
+	const char *plan;	 /* YAML text */
 	const struct fb_report_step *steps;
 	size_t nr_steps;
 	const struct fb_report_check *checks;

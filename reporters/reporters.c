@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static const struct fb_reporter *const all[] = { &fb_reporter_json, &fb_reporter_plain, NULL };
+static const struct fb_reporter *const all[] = {&fb_reporter_json, &fb_reporter_plain, NULL};
 
 const struct fb_reporter *const *fb_reporters(void)
 {

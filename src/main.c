@@ -10,17 +10,19 @@
 #include "src/util/util.h"
 
 const struct fb_command fb_commands[] = {
-	{ "bisect auto", "find the commit that changed a number, by booting kernels", fb_cmd_bisect_auto },
-	{ "bisect run", "find the commit that changed what a command says, in any repository",
-	  fb_cmd_bisect_run },
-	{ "bisect status", "what a bisection knows so far", fb_cmd_bisect_status },
-	{ "doctor", "what works on this host", fb_cmd_doctor },
-	{ "job", NULL, fb_cmd_job },
-	{ "list", "list tests, metrics, kconfigs, machines, engines or sessions", fb_cmd_list },
-	{ "measure", "build, boot and run a plan's matrix on some revisions", fb_cmd_measure },
-	{ "report", "the report of a bisection", fb_cmd_report },
-	{ "simulate", "how the search behaves in made histories: boots, errors, calibration", fb_cmd_simulate },
-	{ NULL, NULL, NULL },
+	{"bisect auto", "find the commit that changed a number, by booting kernels",
+	 fb_cmd_bisect_auto},
+	{"bisect run", "find the commit that changed what a command says, in any repository",
+	 fb_cmd_bisect_run},
+	{"bisect status", "what a bisection knows so far", fb_cmd_bisect_status},
+	{"doctor", "what works on this host", fb_cmd_doctor},
+	{"job", NULL, fb_cmd_job},
+	{"list", "list tests, metrics, kconfigs, machines, engines or sessions", fb_cmd_list},
+	{"measure", "build, boot and run a plan's matrix on some revisions", fb_cmd_measure},
+	{"report", "the report of a bisection", fb_cmd_report},
+	{"simulate", "how the search behaves in made histories: boots, errors, calibration",
+	 fb_cmd_simulate},
+	{NULL, NULL, NULL},
 };
 
 static int usage(bool wanted)

@@ -112,7 +112,7 @@ static int job(char **arg)
 		char *eq = strchr(*a, '=');
 
 		*eq = '\0';
-		params[nr++] = (struct fb_param){ *a, eq + 1 };
+		params[nr++] = (struct fb_param){*a, eq + 1};
 	}
 	if (!testcase || fb_cell_new(testcase, params, nr, &cell, &bad, &err) < 0)
 		return fail(&err);
@@ -133,8 +133,11 @@ int main(int argc, char **argv)
 		const char *name;
 		int min;
 		int (*fn)(char **arg);
-	} cmd[] = { { "run", 2, run }, { "args", 2, args }, { "bundle", 1, bundle },
-		    { "probe", 2, probe }, { "job", 1, job } };
+	} cmd[] = {{"run", 2, run},
+		   {"args", 2, args},
+		   {"bundle", 1, bundle},
+		   {"probe", 2, probe},
+		   {"job", 1, job}};
 
 	for (size_t i = 0; argc > 1 && i < FB_ARRAY_SIZE(cmd); i++)
 		if (!strcmp(cmd[i].name, argv[1]) && argc >= 2 + cmd[i].min)

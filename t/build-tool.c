@@ -18,9 +18,9 @@ static int fail(const struct fb_error *err)
 
 static int run(const char *path, bool lookup)
 {
-	FB_CLEANUP(fb_build_spec_release) struct fb_build_spec spec = { 0 };
-	FB_CLEANUP(fb_build_result_release) struct fb_build_result result = { 0 };
-	FB_CLEANUP(fb_build_result_release) struct fb_build_result again = { 0 };
+	FB_CLEANUP(fb_build_spec_release) struct fb_build_spec spec = {0};
+	FB_CLEANUP(fb_build_result_release) struct fb_build_result result = {0};
+	FB_CLEANUP(fb_build_result_release) struct fb_build_result again = {0};
 	FB_CLEANUP(fb_str_release) struct fb_str text = FB_STR_INIT;
 	struct fb_error err = FB_ERROR_INIT;
 	json_auto_t *v = fb_json_load(path, 1 << 20, &err), *out = NULL;

@@ -17,8 +17,8 @@
 /** git_env() - Keep the user's settings out, for git and for libgit2; @home must exist. */
 static inline void git_env(const char *home)
 {
-	static const char *const unset[] = { "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE",
-					     "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS" };
+	static const char *const unset[] = {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE",
+					    "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS"};
 	char *real = realpath(home, NULL);
 
 	assert_non_null(real);
@@ -42,7 +42,7 @@ static inline int git_try(const char *dir, const char *in, char **ret_out, const
 {
 	struct fb_error err = FB_ERROR_INIT;
 	struct fb_proc_result result;
-	struct fb_proc_spec spec = { .dir = dir, .stdin_data = in, .capture_max = 64u << 20 };
+	struct fb_proc_spec spec = {.dir = dir, .stdin_data = in, .capture_max = 64u << 20};
 	char **argv = NULL;
 	int status;
 
@@ -62,7 +62,7 @@ static inline int git_try(const char *dir, const char *in, char **ret_out, const
 	return status;
 }
 
-#define git_args(...) ((const char *const[]){ __VA_ARGS__, NULL })
+#define git_args(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /** git_run() - Run git in @dir; it must succeed. */
 #define git_run(dir, ...) assert_int_equal(git_try(dir, NULL, NULL, git_args(__VA_ARGS__)), 0)
@@ -85,7 +85,8 @@ static inline char *git_out_of(const char *dir, const char *in, const char *cons
 static inline void git_import(const char *dir, const char *text)
 {
 	git_run(".", "init", "-q", "-b", "main", dir);
-	assert_int_equal(git_try(dir, text, NULL, git_args("fast-import", "--quiet", "--force")), 0);
+	assert_int_equal(git_try(dir, text, NULL, git_args("fast-import", "--quiet", "--force")),
+			 0);
 	git_run(dir, "reset", "-q", "--hard", "main");
 }
 

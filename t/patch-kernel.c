@@ -56,7 +56,7 @@ int main(int argc, char **argv)
 	if (argc != 5)
 		return 2;
 	for (const char *p = argv[4]; p[0] && p[1] && len < sizeof(code); p += 2) {
-		char hex[3] = { p[0], p[1], '\0' };
+		char hex[3] = {p[0], p[1], '\0'};
 
 		code[len++] = (unsigned char)strtoul(hex, NULL, 16);
 	}

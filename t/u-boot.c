@@ -11,8 +11,8 @@
 #include "src/util/json.h"
 #include "src/util/util.h"
 
-#define HELLO "{\"ev\":\"hello\",\"agent\":1,\"at_ns\":5,\"release\":\"6.1.0\"}\n"
-#define START "{\"ev\":\"start\",\"cell\":0,\"run\":0,\"at_ns\":9,\"setup_ns\":3}\n"
+#define HELLO  "{\"ev\":\"hello\",\"agent\":1,\"at_ns\":5,\"release\":\"6.1.0\"}\n"
+#define START  "{\"ev\":\"start\",\"cell\":0,\"run\":0,\"at_ns\":9,\"setup_ns\":3}\n"
 #define OUT(s) "{\"ev\":\"out\",\"cell\":0,\"run\":0,\"data\":\"" s "\"}\n"
 #define END(counters)                                                                              \
 	"{\"ev\":\"end\",\"cell\":0,\"run\":0,\"ok\":true,\"stuck\":false,\"why\":\"\","           \
@@ -26,7 +26,7 @@
 
 struct stream_row {
 	const char *name, *in;
-	size_t len; /* 0: strlen */
+	size_t len;	 /* 0: strlen */
 	const char *bad; /* part of why the stream is bad; NULL: good */
 	size_t runs;
 	const char *out; /* of the first run */
@@ -34,65 +34,69 @@ struct stream_row {
 };
 
 static const struct stream_row stream_row[] = {
-	{ "stream_whole_job", HELLO START OUT("a\\n") OUT("b") END("\"x\":1") DONE, 0, NULL, 1,
-	  "a\nb", true },
-	{ "stream_beats_are_ignored", HELLO "{\"ev\":\"beat\"}\n" START END("") DONE, 0, NULL, 1, "",
-	  true },
-	{ "stream_bytes_above_7f_come_back", HELLO START OUT("\xc3\xbf\xc2\x80") END("") DONE, 0,
-	  NULL, 1, "\xff\x80", true },
-	{ "stream_what_was_before_garbage_stays", HELLO START OUT("a") END("") "rubbish\n", 0,
-	  "line 5: no JSON", 1, "a", false },
-	{ "stream_nothing_after_garbage", HELLO "rubbish\n" START OUT("a") END("") DONE, 0,
-	  "line 2: no JSON", 0, NULL, false },
-	{ "stream_unfinished_line_is_cut_off", HELLO START OUT("a") "{\"ev\":\"en", 0,
-	  "line 4: cut off", 0, NULL, false },
-	{ "stream_hello_must_be_first", START, 0, "no hello", 0, NULL, false },
-	{ "stream_second_hello", HELLO HELLO, 0, "second hello", 0, NULL, false },
-	{ "stream_unknown_agent", "{\"ev\":\"hello\",\"agent\":2,\"at_ns\":5,\"release\":\"6\"}\n", 0,
-	  "unknown agent", 0, NULL, false },
-	{ "stream_hello_without_release", "{\"ev\":\"hello\",\"agent\":1,\"at_ns\":5}\n", 0,
-	  "unknown agent", 0, NULL, false },
-	{ "stream_negative_time", "{\"ev\":\"hello\",\"agent\":1,\"at_ns\":-5,\"release\":\"6\"}\n", 0,
-	  "no valid time", 0, NULL, false },
-	{ "stream_unknown_event", HELLO "{\"ev\":\"exec\"}\n", 0, "unknown event", 0, NULL, false },
-	{ "stream_no_event", HELLO "[]\n", 0, "no event", 0, NULL, false },
-	{ "stream_scalar", HELLO "7\n", 0, "no JSON", 0, NULL, false },
-	{ "stream_empty_line", HELLO "\n", 0, "no JSON", 0, NULL, false },
-	{ "stream_nul_bytes", HELLO "\0\0\n", sizeof(HELLO) - 1 + 3, "no JSON", 0, NULL, false },
-	{ "stream_duplicate_keys", HELLO "{\"ev\":\"beat\",\"ev\":\"done\"}\n", 0, "no JSON", 0, NULL,
-	  false },
-	{ "stream_output_before_its_start", HELLO OUT("a"), 0, "output before its run", 0, NULL,
-	  false },
-	{ "stream_second_start", HELLO START START, 0, "second start", 0, NULL, false },
-	{ "stream_end_without_start", HELLO END(""), 0, "without a start", 0, NULL, false },
-	{ "stream_failure_needs_no_start",
-	  HELLO "{\"ev\":\"end\",\"cell\":0,\"run\":0,\"ok\":false,\"stuck\":false,\"why\":\"mkfs\","
-		"\"counters\":{}}\n" DONE, 0, NULL, 1, "", true },
-	{ "stream_status_of_a_failure", HELLO START STATUS("false", "7") DONE, 0, NULL, 1, "", true },
-	{ "stream_status_of_a_success", HELLO START STATUS("true", "0") DONE, 0, NULL, 1, "", true },
-	{ "stream_status_above_255", HELLO START STATUS("false", "256"), 0, "no valid status", 0, NULL,
-	  false },
-	{ "stream_status_is_text", HELLO START STATUS("false", "\"1\""), 0, "no valid status", 0, NULL,
-	  false },
-	{ "stream_success_with_another_status", HELLO START STATUS("true", "1"), 0, "no valid status",
-	  0, NULL, false },
-	{ "stream_status_of_what_never_started", HELLO STATUS("false", "1"), 0, "no valid status", 0,
-	  NULL, false },
-	{ "stream_wrong_run", HELLO "{\"ev\":\"start\",\"cell\":0,\"run\":1,\"at_ns\":1,\"setup_ns\":1}\n",
-	  0, "not the run", 0, NULL, false },
-	{ "stream_run_beyond_the_job", HELLO START END("") START, 0, "not the run", 1, "", false },
-	{ "stream_cell_is_no_number",
-	  HELLO "{\"ev\":\"start\",\"cell\":\"0\",\"run\":0,\"at_ns\":1,\"setup_ns\":1}\n", 0,
-	  "not the run", 0, NULL, false },
-	{ "stream_done_too_early", HELLO START DONE, 0, "done before all", 0, NULL, false },
-	{ "stream_more_after_done", HELLO START END("") DONE DONE, 0, "more after", 1, "", true },
-	{ "stream_characters_above_ff", HELLO START OUT("\xe2\x82\xac"), 0, "above U+00FF", 0, NULL,
-	  false },
-	{ "stream_counter_is_text", HELLO START END("\"x\":\"1\""), 0, "bad counter", 0, NULL, false },
-	{ "stream_counter_name_with_space", HELLO START END("\"a b\":1"), 0, "bad counter", 0, NULL,
-	  false },
-	{ "stream_counter_is_infinite", HELLO START END("\"x\":1e999"), 0, "no JSON", 0, NULL, false },
-	{ "stream_nothing", "", 0, NULL, 0, NULL, false },
+	{"stream_whole_job", HELLO START OUT("a\\n") OUT("b") END("\"x\":1") DONE, 0, NULL, 1,
+	 "a\nb", true},
+	{"stream_beats_are_ignored", HELLO "{\"ev\":\"beat\"}\n" START END("") DONE, 0, NULL, 1, "",
+	 true},
+	{"stream_bytes_above_7f_come_back", HELLO START OUT("\xc3\xbf\xc2\x80") END("") DONE, 0,
+	 NULL, 1, "\xff\x80", true},
+	{"stream_what_was_before_garbage_stays", HELLO START OUT("a") END("") "rubbish\n", 0,
+	 "line 5: no JSON", 1, "a", false},
+	{"stream_nothing_after_garbage", HELLO "rubbish\n" START OUT("a") END("") DONE, 0,
+	 "line 2: no JSON", 0, NULL, false},
+	{"stream_unfinished_line_is_cut_off", HELLO START OUT("a") "{\"ev\":\"en", 0,
+	 "line 4: cut off", 0, NULL, false},
+	{"stream_hello_must_be_first", START, 0, "no hello", 0, NULL, false},
+	{"stream_second_hello", HELLO HELLO, 0, "second hello", 0, NULL, false},
+	{"stream_unknown_agent", "{\"ev\":\"hello\",\"agent\":2,\"at_ns\":5,\"release\":\"6\"}\n",
+	 0, "unknown agent", 0, NULL, false},
+	{"stream_hello_without_release", "{\"ev\":\"hello\",\"agent\":1,\"at_ns\":5}\n", 0,
+	 "unknown agent", 0, NULL, false},
+	{"stream_negative_time", "{\"ev\":\"hello\",\"agent\":1,\"at_ns\":-5,\"release\":\"6\"}\n",
+	 0, "no valid time", 0, NULL, false},
+	{"stream_unknown_event", HELLO "{\"ev\":\"exec\"}\n", 0, "unknown event", 0, NULL, false},
+	{"stream_no_event", HELLO "[]\n", 0, "no event", 0, NULL, false},
+	{"stream_scalar", HELLO "7\n", 0, "no JSON", 0, NULL, false},
+	{"stream_empty_line", HELLO "\n", 0, "no JSON", 0, NULL, false},
+	{"stream_nul_bytes", HELLO "\0\0\n", sizeof(HELLO) - 1 + 3, "no JSON", 0, NULL, false},
+	{"stream_duplicate_keys", HELLO "{\"ev\":\"beat\",\"ev\":\"done\"}\n", 0, "no JSON", 0,
+	 NULL, false},
+	{"stream_output_before_its_start", HELLO OUT("a"), 0, "output before its run", 0, NULL,
+	 false},
+	{"stream_second_start", HELLO START START, 0, "second start", 0, NULL, false},
+	{"stream_end_without_start", HELLO END(""), 0, "without a start", 0, NULL, false},
+	{"stream_failure_needs_no_start",
+	 HELLO "{\"ev\":\"end\",\"cell\":0,\"run\":0,\"ok\":false,\"stuck\":false,\"why\":\"mkfs\","
+	       "\"counters\":{}}\n" DONE,
+	 0, NULL, 1, "", true},
+	{"stream_status_of_a_failure", HELLO START STATUS("false", "7") DONE, 0, NULL, 1, "", true},
+	{"stream_status_of_a_success", HELLO START STATUS("true", "0") DONE, 0, NULL, 1, "", true},
+	{"stream_status_above_255", HELLO START STATUS("false", "256"), 0, "no valid status", 0,
+	 NULL, false},
+	{"stream_status_is_text", HELLO START STATUS("false", "\"1\""), 0, "no valid status", 0,
+	 NULL, false},
+	{"stream_success_with_another_status", HELLO START STATUS("true", "1"), 0,
+	 "no valid status", 0, NULL, false},
+	{"stream_status_of_what_never_started", HELLO STATUS("false", "1"), 0, "no valid status", 0,
+	 NULL, false},
+	{"stream_wrong_run",
+	 HELLO "{\"ev\":\"start\",\"cell\":0,\"run\":1,\"at_ns\":1,\"setup_ns\":1}\n", 0,
+	 "not the run", 0, NULL, false},
+	{"stream_run_beyond_the_job", HELLO START END("") START, 0, "not the run", 1, "", false},
+	{"stream_cell_is_no_number",
+	 HELLO "{\"ev\":\"start\",\"cell\":\"0\",\"run\":0,\"at_ns\":1,\"setup_ns\":1}\n", 0,
+	 "not the run", 0, NULL, false},
+	{"stream_done_too_early", HELLO START DONE, 0, "done before all", 0, NULL, false},
+	{"stream_more_after_done", HELLO START END("") DONE DONE, 0, "more after", 1, "", true},
+	{"stream_characters_above_ff", HELLO START OUT("\xe2\x82\xac"), 0, "above U+00FF", 0, NULL,
+	 false},
+	{"stream_counter_is_text", HELLO START END("\"x\":\"1\""), 0, "bad counter", 0, NULL,
+	 false},
+	{"stream_counter_name_with_space", HELLO START END("\"a b\":1"), 0, "bad counter", 0, NULL,
+	 false},
+	{"stream_counter_is_infinite", HELLO START END("\"x\":1e999"), 0, "no JSON", 0, NULL,
+	 false},
+	{"stream_nothing", "", 0, NULL, 0, NULL, false},
 };
 
 static json_t *one_cell(void)
@@ -140,7 +144,8 @@ static void stream_survives_any_damage(void **state)
 	(void)state;
 	/* Each byte replaced by each of some nasty ones: never a crash, never more than a run. */
 	for (size_t i = 0; i < sizeof(text) - 1; i++) {
-		static const char nasty[] = "\0\n\"\\{}\xff\x80" "9";
+		static const char nasty[] = "\0\n\"\\{}\xff\x80"
+					    "9";
 
 		for (size_t k = 0; k < sizeof(nasty) - 1; k++) {
 			char buf[sizeof(text)];
@@ -190,14 +195,15 @@ static void stream_limits_line_and_output(void **state)
 static void stream_runs_come_in_order(void **state)
 {
 	json_t *cells = json_pack("[{s:i}, {s:i}]", "runs", 2, "runs", 1);
-	static const int order[][2] = { { 0, 0 }, { 0, 1 }, { 1, 0 } };
+	static const int order[][2] = {{0, 0}, {0, 1}, {1, 0}};
 	struct fb_stream s;
 
 	(void)state;
 	fb_stream_init(&s, cells);
 	fb_stream_feed(&s, HELLO, strlen(HELLO));
 	for (size_t i = 0; i < 3; i++) {
-		FB_CLEANUP(fb_freep) char *line = fb_xasprintf(
+		FB_CLEANUP(fb_freep)
+		char *line = fb_xasprintf(
 			"{\"ev\":\"start\",\"cell\":%d,\"run\":%d,\"at_ns\":1,\"setup_ns\":%zu}\n"
 			"{\"ev\":\"end\",\"cell\":%d,\"run\":%d,\"ok\":true,\"stuck\":false,"
 			"\"why\":\"\",\"counters\":{\"a\":%zu}}\n",
@@ -224,54 +230,66 @@ struct console_row {
 };
 
 static const struct console_row console_row[] = {
-	{ "console_panic", "[    1.0] x\n[    4.511482] Kernel panic - not syncing: VFS: Unable to "
-	  "mount root fs\r\n", "Kernel panic - not syncing: VFS: Unable to mount root fs", "", "" },
-	{ "console_panic_without_time", "Kernel panic - not syncing: Fatal exception\n",
-	  "Kernel panic - not syncing: Fatal exception", "", "" },
-	{ "console_panic_on_an_unfinished_line", "Kernel panic - not syncing: a", "Kernel panic - not "
-	  "syncing: a", "", "" },
-	{ "console_panic_behind_a_programs_text",
-	  "hello wor[    4.511482] Kernel panic - not syncing: a\n", "Kernel panic - not syncing: a",
-	  "", "" },
-	{ "console_null_pointer",
-	  "[    2.1] <4>\n[    2.123456] BUG: kernel NULL pointer dereference, address: 0000000000000000\n"
-	  "[    2.123457] Oops: 0002 [#1] PREEMPT SMP\n", "",
-	  "BUG: kernel NULL pointer dereference, address: 0000000000000000", "" },
-	{ "console_caller_prefix", "[    2.123456][    T1] BUG: unable to handle page fault for address: "
-	  "ff\n", "", "BUG: unable to handle page fault for address: ff", "" },
-	{ "console_level_prefix", "<1>[    2.123456] kernel BUG at fs/ext4/inode.c:1!\n", "",
-	  "kernel BUG at fs/ext4/inode.c:1!", "" },
-	{ "console_ud2", "[    2.5] a\n[    2.500000] invalid opcode: 0000 [#1] SMP\n", "",
-	  "invalid opcode: 0000 [#1] SMP", "" },
-	{ "console_soft_lockup", "[   44.000000] watchdog: BUG: soft lockup - CPU#0 stuck for 22s!\n", "",
-	  "watchdog: BUG: soft lockup - CPU#0 stuck for 22s!", "" },
-	{ "console_rcu_stall", "[   44.000000] rcu: INFO: rcu_sched self-detected stall on CPU\n", "",
-	  "rcu: INFO: rcu_sched self-detected stall on CPU", "" },
-	{ "console_hung_task", "[  244.000000] INFO: task dd:55 blocked for more than 120 seconds.\n",
-	  "", "INFO: task dd:55 blocked for more than 120 seconds.", "" },
-	{ "console_warning_is_no_oops",
-	  "[    2.500000] WARNING: CPU: 0 PID: 1 at fs/super.c:1 foo+0x1/0x2\n", "", "",
-	  "WARNING: CPU: 0 PID: 1 at fs/super.c:1 foo+0x1/0x2" },
-	{ "console_mention_is_no_report",
-	  "[    0.000000] Command line: oops=panic Kernel panic - not syncing BUG: \n"
-	  "Run /init with arguments: BUG: x\n[    1.000000] EXT4-fs: see BUG: 17\n", "", "", "" },
-	{ "console_first_of_each_kind_counts",
-	  "[    1.000000] BUG: first\n[    1.000000] BUG: second\n[    2.000000] Kernel panic - not "
-	  "syncing: a\n[    2.000000] Kernel panic - not syncing: b\n",
-	  "Kernel panic - not syncing: a", "BUG: first", "" },
-	{ "console_control_bytes_are_made_visible", "BUG: \033[31m\001\xff\n", "", "BUG: ?[31m??", "" },
-	{ "console_boot_messages_are_healthy",
-	  "[    0.000000] Linux version 6.1.170\n[    0.000000] BIOS-provided physical RAM map:\n"
-	  "[    0.2] x86/fpu: a\n[    1.000000] Run /init as init process\n", "", "", "" },
+	{"console_panic",
+	 "[    1.0] x\n[    4.511482] Kernel panic - not syncing: VFS: Unable to "
+	 "mount root fs\r\n",
+	 "Kernel panic - not syncing: VFS: Unable to mount root fs", "", ""},
+	{"console_panic_without_time", "Kernel panic - not syncing: Fatal exception\n",
+	 "Kernel panic - not syncing: Fatal exception", "", ""},
+	{"console_panic_on_an_unfinished_line", "Kernel panic - not syncing: a",
+	 "Kernel panic - not "
+	 "syncing: a",
+	 "", ""},
+	{"console_panic_behind_a_programs_text",
+	 "hello wor[    4.511482] Kernel panic - not syncing: a\n", "Kernel panic - not syncing: a",
+	 "", ""},
+	{"console_null_pointer",
+	 "[    2.1] <4>\n[    2.123456] BUG: kernel NULL pointer dereference, address: "
+	 "0000000000000000\n"
+	 "[    2.123457] Oops: 0002 [#1] PREEMPT SMP\n",
+	 "", "BUG: kernel NULL pointer dereference, address: 0000000000000000", ""},
+	{"console_caller_prefix",
+	 "[    2.123456][    T1] BUG: unable to handle page fault for address: "
+	 "ff\n",
+	 "", "BUG: unable to handle page fault for address: ff", ""},
+	{"console_level_prefix", "<1>[    2.123456] kernel BUG at fs/ext4/inode.c:1!\n", "",
+	 "kernel BUG at fs/ext4/inode.c:1!", ""},
+	{"console_ud2", "[    2.5] a\n[    2.500000] invalid opcode: 0000 [#1] SMP\n", "",
+	 "invalid opcode: 0000 [#1] SMP", ""},
+	{"console_soft_lockup",
+	 "[   44.000000] watchdog: BUG: soft lockup - CPU#0 stuck for 22s!\n", "",
+	 "watchdog: BUG: soft lockup - CPU#0 stuck for 22s!", ""},
+	{"console_rcu_stall", "[   44.000000] rcu: INFO: rcu_sched self-detected stall on CPU\n",
+	 "", "rcu: INFO: rcu_sched self-detected stall on CPU", ""},
+	{"console_hung_task",
+	 "[  244.000000] INFO: task dd:55 blocked for more than 120 seconds.\n", "",
+	 "INFO: task dd:55 blocked for more than 120 seconds.", ""},
+	{"console_warning_is_no_oops",
+	 "[    2.500000] WARNING: CPU: 0 PID: 1 at fs/super.c:1 foo+0x1/0x2\n", "", "",
+	 "WARNING: CPU: 0 PID: 1 at fs/super.c:1 foo+0x1/0x2"},
+	{"console_mention_is_no_report",
+	 "[    0.000000] Command line: oops=panic Kernel panic - not syncing BUG: \n"
+	 "Run /init with arguments: BUG: x\n[    1.000000] EXT4-fs: see BUG: 17\n",
+	 "", "", ""},
+	{"console_first_of_each_kind_counts",
+	 "[    1.000000] BUG: first\n[    1.000000] BUG: second\n[    2.000000] Kernel panic - not "
+	 "syncing: a\n[    2.000000] Kernel panic - not syncing: b\n",
+	 "Kernel panic - not syncing: a", "BUG: first", ""},
+	{"console_control_bytes_are_made_visible", "BUG: \033[31m\001\xff\n", "", "BUG: ?[31m??",
+	 ""},
+	{"console_boot_messages_are_healthy",
+	 "[    0.000000] Linux version 6.1.170\n[    0.000000] BIOS-provided physical RAM map:\n"
+	 "[    0.2] x86/fpu: a\n[    1.000000] Run /init as init process\n",
+	 "", "", ""},
 };
 
 static void console_follows_row(void **state)
 {
 	const struct console_row *row = *state;
-	static const size_t step[] = { 1, 3, 1000 };
+	static const size_t step[] = {1, 3, 1000};
 
 	for (size_t k = 0; k < FB_ARRAY_SIZE(step); k++) {
-		struct fb_console c = { 0 };
+		struct fb_console c = {0};
 		size_t len = strlen(row->in);
 
 		for (size_t i = 0; i < len; i += step[k])
@@ -285,7 +303,7 @@ static void console_follows_row(void **state)
 
 static void console_long_lines_are_judged_by_their_start(void **state)
 {
-	struct fb_console c = { 0 };
+	struct fb_console c = {0};
 
 	(void)state;
 	fb_console_feed(&c, "BUG: ", 5);
@@ -308,7 +326,7 @@ static void qmp_reads_greeting_and_reason(void **state)
 		"\"data\": {\"guest\": true, \"reason\": \"guest-reset\"}}\r\n"
 		"{\"timestamp\": {\"seconds\": 1, \"microseconds\": 2}, \"event\": \"SHUTDOWN\", "
 		"\"data\": {\"guest\": true, \"reason\": \"guest-reset\"}}\r\n";
-	struct fb_qmp q = { 0 };
+	struct fb_qmp q = {0};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(text) - 1; i++)
@@ -322,7 +340,7 @@ static void qmp_reads_greeting_and_reason(void **state)
 
 static void qmp_survives_garbage(void **state)
 {
-	struct fb_qmp q = { 0 };
+	struct fb_qmp q = {0};
 	static const char text[] = "\n\r\nhello\n{}\n{\"event\":7}\n[[[[\n";
 
 	(void)state;
@@ -353,102 +371,103 @@ struct verdict_row {
 #define OOPS  "[    1.000000] BUG: b\n"
 
 static const struct verdict_row verdict_row[] = {
-	{ "verdict_all_done", FB_WATCH_ENDED, true, 0, "guest-shutdown", "x\n",
-	  HELLO START END("") DONE, NULL, false, FB_END_OK, NULL },
-	{ "verdict_done_but_never_powered_off", FB_WATCH_DONE, false, 0, "", "x\n",
-	  HELLO START END("") DONE, NULL, false, FB_END_OK, NULL },
-	{ "verdict_done_with_a_warning_is_ok", FB_WATCH_ENDED, true, 0, "guest-shutdown",
-	  "[    1.000000] WARNING: w\n", HELLO START END("") DONE, NULL, false, FB_END_OK,
-	  "WARNING: w" },
-	{ "verdict_oops_spoils_what_was_done", FB_WATCH_ENDED, true, 0, "guest-shutdown", OOPS,
-	  HELLO START END("") DONE, NULL, false, FB_END_OOPS, "BUG: b" },
-	{ "verdict_panic_at_power_off", FB_WATCH_ENDED, true, 0, "guest-reset", PANIC,
-	  HELLO START END("") DONE, NULL, false, FB_END_PANIC, "syncing: a" },
-	{ "verdict_panic_wins_over_garbage", FB_WATCH_GARBAGE, false, 0, "", PANIC, HELLO "rubbish\n",
-	  NULL, false, FB_END_PANIC, "syncing: a" },
-	{ "verdict_kernel_older_than_the_guests_programs", FB_WATCH_ENDED, true, 0, "guest-reset",
-	  "FATAL: kernel too old\n[    2.0] Kernel panic - not syncing: Attempted to kill init! "
-	  "exitcode=0x00007f00\n", "", NULL, false, FB_END_BOOT_FAILED, "need a newer kernel" },
-	{ "verdict_program_that_says_too_old_later", FB_WATCH_ENDED, true, 0, "guest-reset",
-	  "FATAL: kernel too old\n" PANIC, HELLO, NULL, false, FB_END_PANIC, "syncing: a" },
-	{ "verdict_panic_that_did_not_reboot", FB_WATCH_SILENT, false, 0, "", PANIC, HELLO, NULL, false,
-	  FB_END_PANIC, "syncing: a" },
-	{ "verdict_late_oops_wins_over_silence", FB_WATCH_SILENT, false, 0, "", OOPS, HELLO, NULL,
-	  false, FB_END_OOPS, "BUG: b" },
-	{ "verdict_oops_before_the_agent", FB_WATCH_SILENT, false, 0, "", OOPS, "", NULL, false,
-	  FB_END_BOOT_FAILED, "BUG: b" },
-	{ "verdict_reset_before_the_agent", FB_WATCH_ENDED, true, 0, "guest-reset", "last\n", "", NULL,
-	  false, FB_END_BOOT_FAILED, "last console line: last" },
-	{ "verdict_reset_after_the_agent", FB_WATCH_ENDED, true, 0, "guest-reset", "last\n", HELLO,
-	  NULL, false, FB_END_PANIC, "rebooted without" },
-	{ "verdict_power_off_before_the_agent", FB_WATCH_ENDED, true, 0, "guest-shutdown", "last\n", "",
-	  NULL, false, FB_END_BOOT_FAILED, "powered off" },
-	{ "verdict_power_off_in_the_middle", FB_WATCH_ENDED, true, 0, "guest-shutdown", "last\n",
-	  HELLO START "{\"ev\":", NULL, false, FB_END_TEST_FAILED, "cut off" },
-	{ "verdict_silence_from_the_start", FB_WATCH_SILENT, false, 0, "", "", "", NULL, false,
-	  FB_END_BOOT_FAILED, "wrote nothing" },
-	{ "verdict_silence_later", FB_WATCH_SILENT, false, 0, "", "x\n", HELLO START, NULL, false,
-	  FB_END_HANG_SILENT, "no sign of life for 60 s" },
-	{ "verdict_time_out_before_the_agent", FB_WATCH_TIMEOUT, false, 0, "", "x\n", "", NULL, false,
-	  FB_END_BOOT_FAILED, "in time" },
-	{ "verdict_time_out_later", FB_WATCH_TIMEOUT, false, 0, "", "x\n", HELLO START, NULL, false,
-	  FB_END_HANG_NOISY, "not done after 300 s" },
-	{ "verdict_console_without_end", FB_WATCH_CONSOLE_FULL, false, 0, "", "x\n", HELLO, NULL, false,
-	  FB_END_HANG_NOISY, "console output without end" },
-	{ "verdict_results_without_end", FB_WATCH_RESULTS_FULL, false, 0, "", "x\n", HELLO, NULL, false,
-	  FB_END_HANG_NOISY, "results without end" },
-	{ "verdict_garbage", FB_WATCH_GARBAGE, false, 0, "", "x\n", HELLO "rubbish\n", NULL, false,
-	  FB_END_TEST_FAILED, "garbage results: results line 2" },
-	{ "verdict_agent_gave_up", FB_WATCH_FAILED, false, 0, "", "x\n",
-	  HELLO "{\"ev\":\"failed\",\"why\":\"no sysctl\"}\n", NULL, false, FB_END_TEST_FAILED,
-	  "no sysctl" },
-	{ "verdict_agent_gave_up_out_of_memory", FB_WATCH_ENDED, true, 0, "guest-shutdown",
-	  "[    1.000000] Out of memory: Killed process 1 (x)\n",
-	  HELLO "{\"ev\":\"failed\",\"why\":\"killed\"}\n", NULL, false, FB_END_TEST_FAILED,
-	  "killed; Out of memory" },
-	{ "verdict_stuck_process", FB_WATCH_ENDED, true, 0, "guest-shutdown", "x\n",
-	  HELLO START "{\"ev\":\"end\",\"cell\":0,\"run\":0,\"ok\":false,\"stuck\":true,"
-	  "\"why\":\"dd: cannot be killed\",\"counters\":{}}\n" DONE, NULL, false,
-	  FB_END_HANG_NOISY, "cannot be killed" },
-	{ "verdict_failed_run", FB_WATCH_ENDED, true, 0, "guest-shutdown", "x\n",
-	  HELLO START "{\"ev\":\"end\",\"cell\":0,\"run\":0,\"ok\":false,\"stuck\":false,"
-	  "\"why\":\"dd: exit status 1\",\"counters\":{}}\n" DONE, NULL, false,
-	  FB_END_TEST_FAILED, "cell 0: dd: exit status 1" },
-	{ "verdict_qemu_could_not_start", FB_WATCH_ENDED, true, 1, "", "", "", "qemu: bad option\n",
-	  false, FB_END_INFRA, "QEMU ended with status 1: qemu: bad option" },
-	{ "verdict_vmlinux_without_pvh", FB_WATCH_ENDED, true, 1, "", "", "",
-	  "qemu: Error loading uncompressed kernel without PVH ELF Note\n", false,
-	  FB_END_BOOT_FAILED, "CONFIG_PVH" },
-	{ "verdict_qemu_was_killed", FB_WATCH_ENDED, false, 9, "", "x\n", HELLO, NULL, false,
-	  FB_END_INFRA, "killed" },
-	{ "verdict_paused_before_the_agent", FB_WATCH_FAILED, false, 0, "", "x\n", "", NULL, false,
-	  FB_END_UNUSABLE, "QEMU paused the guest (internal error); last console line: x", true },
-	{ "verdict_paused_later", FB_WATCH_FAILED, false, 0, "", "x\n", HELLO, NULL, false,
-	  FB_END_INFRA, "QEMU paused the guest", true },
-	{ "verdict_disk_full", FB_WATCH_SILENT, false, 0, "", "x\n", HELLO, NULL, true, FB_END_INFRA,
-	  "no space left" },
-	{ "verdict_disk_full_does_not_matter_after_the_end", FB_WATCH_ENDED, true, 0, "guest-shutdown",
-	  "x\n", HELLO START END("") DONE, NULL, true, FB_END_OK, NULL },
+	{"verdict_all_done", FB_WATCH_ENDED, true, 0, "guest-shutdown", "x\n",
+	 HELLO START END("") DONE, NULL, false, FB_END_OK, NULL},
+	{"verdict_done_but_never_powered_off", FB_WATCH_DONE, false, 0, "", "x\n",
+	 HELLO START END("") DONE, NULL, false, FB_END_OK, NULL},
+	{"verdict_done_with_a_warning_is_ok", FB_WATCH_ENDED, true, 0, "guest-shutdown",
+	 "[    1.000000] WARNING: w\n", HELLO START END("") DONE, NULL, false, FB_END_OK,
+	 "WARNING: w"},
+	{"verdict_oops_spoils_what_was_done", FB_WATCH_ENDED, true, 0, "guest-shutdown", OOPS,
+	 HELLO START END("") DONE, NULL, false, FB_END_OOPS, "BUG: b"},
+	{"verdict_panic_at_power_off", FB_WATCH_ENDED, true, 0, "guest-reset", PANIC,
+	 HELLO START END("") DONE, NULL, false, FB_END_PANIC, "syncing: a"},
+	{"verdict_panic_wins_over_garbage", FB_WATCH_GARBAGE, false, 0, "", PANIC,
+	 HELLO "rubbish\n", NULL, false, FB_END_PANIC, "syncing: a"},
+	{"verdict_kernel_older_than_the_guests_programs", FB_WATCH_ENDED, true, 0, "guest-reset",
+	 "FATAL: kernel too old\n[    2.0] Kernel panic - not syncing: Attempted to kill init! "
+	 "exitcode=0x00007f00\n",
+	 "", NULL, false, FB_END_BOOT_FAILED, "need a newer kernel"},
+	{"verdict_program_that_says_too_old_later", FB_WATCH_ENDED, true, 0, "guest-reset",
+	 "FATAL: kernel too old\n" PANIC, HELLO, NULL, false, FB_END_PANIC, "syncing: a"},
+	{"verdict_panic_that_did_not_reboot", FB_WATCH_SILENT, false, 0, "", PANIC, HELLO, NULL,
+	 false, FB_END_PANIC, "syncing: a"},
+	{"verdict_late_oops_wins_over_silence", FB_WATCH_SILENT, false, 0, "", OOPS, HELLO, NULL,
+	 false, FB_END_OOPS, "BUG: b"},
+	{"verdict_oops_before_the_agent", FB_WATCH_SILENT, false, 0, "", OOPS, "", NULL, false,
+	 FB_END_BOOT_FAILED, "BUG: b"},
+	{"verdict_reset_before_the_agent", FB_WATCH_ENDED, true, 0, "guest-reset", "last\n", "",
+	 NULL, false, FB_END_BOOT_FAILED, "last console line: last"},
+	{"verdict_reset_after_the_agent", FB_WATCH_ENDED, true, 0, "guest-reset", "last\n", HELLO,
+	 NULL, false, FB_END_PANIC, "rebooted without"},
+	{"verdict_power_off_before_the_agent", FB_WATCH_ENDED, true, 0, "guest-shutdown", "last\n",
+	 "", NULL, false, FB_END_BOOT_FAILED, "powered off"},
+	{"verdict_power_off_in_the_middle", FB_WATCH_ENDED, true, 0, "guest-shutdown", "last\n",
+	 HELLO START "{\"ev\":", NULL, false, FB_END_TEST_FAILED, "cut off"},
+	{"verdict_silence_from_the_start", FB_WATCH_SILENT, false, 0, "", "", "", NULL, false,
+	 FB_END_BOOT_FAILED, "wrote nothing"},
+	{"verdict_silence_later", FB_WATCH_SILENT, false, 0, "", "x\n", HELLO START, NULL, false,
+	 FB_END_HANG_SILENT, "no sign of life for 60 s"},
+	{"verdict_time_out_before_the_agent", FB_WATCH_TIMEOUT, false, 0, "", "x\n", "", NULL,
+	 false, FB_END_BOOT_FAILED, "in time"},
+	{"verdict_time_out_later", FB_WATCH_TIMEOUT, false, 0, "", "x\n", HELLO START, NULL, false,
+	 FB_END_HANG_NOISY, "not done after 300 s"},
+	{"verdict_console_without_end", FB_WATCH_CONSOLE_FULL, false, 0, "", "x\n", HELLO, NULL,
+	 false, FB_END_HANG_NOISY, "console output without end"},
+	{"verdict_results_without_end", FB_WATCH_RESULTS_FULL, false, 0, "", "x\n", HELLO, NULL,
+	 false, FB_END_HANG_NOISY, "results without end"},
+	{"verdict_garbage", FB_WATCH_GARBAGE, false, 0, "", "x\n", HELLO "rubbish\n", NULL, false,
+	 FB_END_TEST_FAILED, "garbage results: results line 2"},
+	{"verdict_agent_gave_up", FB_WATCH_FAILED, false, 0, "", "x\n",
+	 HELLO "{\"ev\":\"failed\",\"why\":\"no sysctl\"}\n", NULL, false, FB_END_TEST_FAILED,
+	 "no sysctl"},
+	{"verdict_agent_gave_up_out_of_memory", FB_WATCH_ENDED, true, 0, "guest-shutdown",
+	 "[    1.000000] Out of memory: Killed process 1 (x)\n",
+	 HELLO "{\"ev\":\"failed\",\"why\":\"killed\"}\n", NULL, false, FB_END_TEST_FAILED,
+	 "killed; Out of memory"},
+	{"verdict_stuck_process", FB_WATCH_ENDED, true, 0, "guest-shutdown", "x\n",
+	 HELLO START "{\"ev\":\"end\",\"cell\":0,\"run\":0,\"ok\":false,\"stuck\":true,"
+		     "\"why\":\"dd: cannot be killed\",\"counters\":{}}\n" DONE,
+	 NULL, false, FB_END_HANG_NOISY, "cannot be killed"},
+	{"verdict_failed_run", FB_WATCH_ENDED, true, 0, "guest-shutdown", "x\n",
+	 HELLO START "{\"ev\":\"end\",\"cell\":0,\"run\":0,\"ok\":false,\"stuck\":false,"
+		     "\"why\":\"dd: exit status 1\",\"counters\":{}}\n" DONE,
+	 NULL, false, FB_END_TEST_FAILED, "cell 0: dd: exit status 1"},
+	{"verdict_qemu_could_not_start", FB_WATCH_ENDED, true, 1, "", "", "", "qemu: bad option\n",
+	 false, FB_END_INFRA, "QEMU ended with status 1: qemu: bad option"},
+	{"verdict_vmlinux_without_pvh", FB_WATCH_ENDED, true, 1, "", "", "",
+	 "qemu: Error loading uncompressed kernel without PVH ELF Note\n", false,
+	 FB_END_BOOT_FAILED, "CONFIG_PVH"},
+	{"verdict_qemu_was_killed", FB_WATCH_ENDED, false, 9, "", "x\n", HELLO, NULL, false,
+	 FB_END_INFRA, "killed"},
+	{"verdict_paused_before_the_agent", FB_WATCH_FAILED, false, 0, "", "x\n", "", NULL, false,
+	 FB_END_UNUSABLE, "QEMU paused the guest (internal error); last console line: x", true},
+	{"verdict_paused_later", FB_WATCH_FAILED, false, 0, "", "x\n", HELLO, NULL, false,
+	 FB_END_INFRA, "QEMU paused the guest", true},
+	{"verdict_disk_full", FB_WATCH_SILENT, false, 0, "", "x\n", HELLO, NULL, true, FB_END_INFRA,
+	 "no space left"},
+	{"verdict_disk_full_does_not_matter_after_the_end", FB_WATCH_ENDED, true, 0,
+	 "guest-shutdown", "x\n", HELLO START END("") DONE, NULL, true, FB_END_OK, NULL},
 };
 
 static void verdict_follows_row(void **state)
 {
 	const struct verdict_row *row = *state;
 	FB_CLEANUP(fb_freep) char *why = NULL;
-	struct fb_console c = { 0 };
-	struct fb_qmp q = { 0 };
+	struct fb_console c = {0};
+	struct fb_qmp q = {0};
 	json_t *cells = one_cell();
 	struct fb_stream s;
-	struct fb_watch w = { .stop = row->stop,
-			      .exited = row->exited,
-			      .status = row->status,
-			      .disk_full = row->disk_full,
-			      .qemu_log_line = (char *)row->log,
-			      .qmp = &q,
-			      .console = &c,
-			      .stream = &s,
-			      .silence_ns = 60 * FB_NS_PER_S,
-			      .timeout_ns = 300 * FB_NS_PER_S };
+	struct fb_watch w = {.stop = row->stop,
+			     .exited = row->exited,
+			     .status = row->status,
+			     .disk_full = row->disk_full,
+			     .qemu_log_line = (char *)row->log,
+			     .qmp = &q,
+			     .console = &c,
+			     .stream = &s,
+			     .silence_ns = 60 * FB_NS_PER_S,
+			     .timeout_ns = 300 * FB_NS_PER_S};
 
 	snprintf(q.reason, sizeof(q.reason), "%s", row->reason);
 	q.stopped = row->stopped;
@@ -470,15 +489,15 @@ static void verdict_follows_row(void **state)
 
 static struct fb_boot_spec spec_of(enum fb_machine machine)
 {
-	return (struct fb_boot_spec){ .machine = machine,
-				      .vmlinux = fb_xstrdup("/proc/self/exe"),
-				      .bundle = fb_xstrdup("/b/bundle-1.cpio"),
-				      .memory_b = 1u << 30,
-				      .disk_b = 1u << 28,
-				      .seed = UINT64_MAX,
-				      .timeout_ns = 1,
-				      .silence_ns = 2,
-				      .cells = one_cell() };
+	return (struct fb_boot_spec){.machine = machine,
+				     .vmlinux = fb_xstrdup("/proc/self/exe"),
+				     .bundle = fb_xstrdup("/b/bundle-1.cpio"),
+				     .memory_b = 1u << 30,
+				     .disk_b = 1u << 28,
+				     .seed = UINT64_MAX,
+				     .timeout_ns = 1,
+				     .silence_ns = 2,
+				     .cells = one_cell()};
 }
 
 static bool has(char **argv, const char *a, const char *b)
@@ -636,18 +655,23 @@ static void spec_survives_json(void **state)
 static void result_survives_json_with_any_bytes(void **state)
 {
 	struct fb_boot_run *run = fb_xcalloc(1, sizeof(*run));
-	struct fb_boot_result r = { .end = FB_END_PANIC, .why = fb_xstrdup("why"), .runs = run,
-				    .nr_runs = 1, .wall_ns = 1, .first_line_ns = -1 }, again;
+	struct fb_boot_result r = {.end = FB_END_PANIC,
+				   .why = fb_xstrdup("why"),
+				   .runs = run,
+				   .nr_runs = 1,
+				   .wall_ns = 1,
+				   .first_line_ns = -1},
+			      again;
 	struct fb_error err = FB_ERROR_INIT;
 	json_t *v;
 
 	(void)state;
-	*run = (struct fb_boot_run){ .end = FB_END_OK,
-				     .out = fb_xmalloc(257),
-				     .out_len = 256,
-				     .err = fb_xstrdup("e\xff"),
-				     .status = 42,
-				     .counters = json_pack("{s:f}", "a", 0.1) };
+	*run = (struct fb_boot_run){.end = FB_END_OK,
+				    .out = fb_xmalloc(257),
+				    .out_len = 256,
+				    .err = fb_xstrdup("e\xff"),
+				    .status = 42,
+				    .counters = json_pack("{s:f}", "a", 0.1)};
 	for (int i = 0; i < 256; i++)
 		run->out[i] = (char)i;
 	run->out[256] = '\0';
@@ -681,7 +705,7 @@ static void names_are_found_again(void **state)
 static void missing_tool_names_its_package(void **state)
 {
 	FB_CLEANUP(fb_freep) char *old = fb_xstrdup(getenv("PATH")), *path = NULL;
-	const char *const tools[] = { "fs_mark-of-nobody", NULL };
+	const char *const tools[] = {"fs_mark-of-nobody", NULL};
 	struct fb_error err = FB_ERROR_INIT;
 
 	(void)state;
@@ -689,8 +713,9 @@ static void missing_tool_names_its_package(void **state)
 	assert_int_equal(fb_bundle_make(tools, "/nonexistent", &path, &err), -1);
 	assert_error(&err, FB_ERROR_MISSING, "no program 'fs_mark-of-nobody'");
 	setenv("PATH", "/nonexistent", 1);
-	assert_int_equal(fb_bundle_make((const char *const[]){ "fio", NULL }, "/nonexistent", &path,
-					&err), -1);
+	assert_int_equal(
+		fb_bundle_make((const char *const[]){"fio", NULL}, "/nonexistent", &path, &err),
+		-1);
 	setenv("PATH", old, 1);
 	unsetenv("FIRSTBAD_AGENT");
 	assert_error(&err, FB_ERROR_MISSING, "(Debian package fio)");
@@ -719,7 +744,8 @@ static void standin_has_the_librarys_symbols_and_versions(void **state)
 
 	(void)state;
 	assert_int_equal(fb_standin_make("/proc/self/exe", real, "libjansson.so.4", &s, &err), 1);
-	assert_int_equal(fb_standin_make("/proc/self/exe", real, "libjansson.so.4", &again, &err), 1);
+	assert_int_equal(fb_standin_make("/proc/self/exe", real, "libjansson.so.4", &again, &err),
+			 1);
 	assert_int_equal(s.len, again.len);
 	assert_memory_equal(s.buf, again.buf, s.len);
 	assert_int_equal(write(fd, s.buf, s.len), s.len);
@@ -795,13 +821,13 @@ int main(void)
 	while (tests[n].name)
 		n++;
 	for (size_t i = 0; i < FB_ARRAY_SIZE(stream_row); i++)
-		tests[n++] = (struct CMUnitTest){ stream_row[i].name, stream_follows_row, NULL, NULL,
-						  (void *)(uintptr_t)&stream_row[i] };
+		tests[n++] = (struct CMUnitTest){stream_row[i].name, stream_follows_row, NULL, NULL,
+						 (void *)(uintptr_t)&stream_row[i]};
 	for (size_t i = 0; i < FB_ARRAY_SIZE(console_row); i++)
-		tests[n++] = (struct CMUnitTest){ console_row[i].name, console_follows_row, NULL, NULL,
-						  (void *)(uintptr_t)&console_row[i] };
+		tests[n++] = (struct CMUnitTest){console_row[i].name, console_follows_row, NULL,
+						 NULL, (void *)(uintptr_t)&console_row[i]};
 	for (size_t i = 0; i < FB_ARRAY_SIZE(verdict_row); i++)
-		tests[n++] = (struct CMUnitTest){ verdict_row[i].name, verdict_follows_row, NULL, NULL,
-						  (void *)(uintptr_t)&verdict_row[i] };
+		tests[n++] = (struct CMUnitTest){verdict_row[i].name, verdict_follows_row, NULL,
+						 NULL, (void *)(uintptr_t)&verdict_row[i]};
 	return _cmocka_run_group_tests("boot", tests, n, NULL, NULL);
 }

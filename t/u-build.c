@@ -22,34 +22,34 @@ struct parse_row {
 };
 
 static const struct parse_row parse_row[] = {
-	{ "config: values of every kind are read",
-	  "CONFIG_A=y\nCONFIG_B=m\nCONFIG_C=12\nCONFIG_D=0x1f\nCONFIG_E=\"a b\"\nCONFIG_F=-1\n",
-	  "CONFIG_A=y\nCONFIG_B=m\nCONFIG_C=12\nCONFIG_D=0x1f\nCONFIG_E=\"a b\"\nCONFIG_F=-1\n",
-	  NULL },
-	{ "config: off has two spellings", "# CONFIG_A is not set\nCONFIG_B=n\n",
-	  "# CONFIG_A is not set\n# CONFIG_B is not set\n", NULL },
-	{ "config: comments, blanks and a missing last newline are fine",
-	  "# what: this\n\n   \n#CONFIG_Z=y\nCONFIG_A=y", "CONFIG_A=y\n", NULL },
-	{ "config: the last request for a symbol counts", "CONFIG_A=y\nCONFIG_A=m\n",
-	  "CONFIG_A=m\n", NULL },
-	{ "config: an optional mark is not part of the value",
-	  "CONFIG_A=y # optional\n# CONFIG_B is not set # optional\n",
-	  "CONFIG_A=y\n# CONFIG_B is not set\n", NULL },
-	{ "config: CRLF is accepted", "CONFIG_A=y\r\n", "CONFIG_A=y\n", NULL },
-	{ "config: a line without value is refused", "\nCONFIG_A\n", NULL,
-	  "x:2: expected CONFIG_NAME=value" },
-	{ "config: another word is refused", "FOO=y\n", NULL, "x:1: expected CONFIG_NAME=value" },
-	{ "config: an empty value is refused", "CONFIG_A=\n", NULL, "x:1: expected y, m, n" },
-	{ "config: a trailing word is refused", "CONFIG_A=y z\n", NULL, "x:1: expected y, m, n" },
-	{ "config: a bare 0x is refused", "CONFIG_A=0x\n", NULL, "x:1: expected y, m, n" },
-	{ "config: a name alone is no symbol", "CONFIG_=y\n", NULL,
-	  "x:1: expected CONFIG_NAME=value" },
+	{"config: values of every kind are read",
+	 "CONFIG_A=y\nCONFIG_B=m\nCONFIG_C=12\nCONFIG_D=0x1f\nCONFIG_E=\"a b\"\nCONFIG_F=-1\n",
+	 "CONFIG_A=y\nCONFIG_B=m\nCONFIG_C=12\nCONFIG_D=0x1f\nCONFIG_E=\"a b\"\nCONFIG_F=-1\n",
+	 NULL},
+	{"config: off has two spellings", "# CONFIG_A is not set\nCONFIG_B=n\n",
+	 "# CONFIG_A is not set\n# CONFIG_B is not set\n", NULL},
+	{"config: comments, blanks and a missing last newline are fine",
+	 "# what: this\n\n   \n#CONFIG_Z=y\nCONFIG_A=y", "CONFIG_A=y\n", NULL},
+	{"config: the last request for a symbol counts", "CONFIG_A=y\nCONFIG_A=m\n", "CONFIG_A=m\n",
+	 NULL},
+	{"config: an optional mark is not part of the value",
+	 "CONFIG_A=y # optional\n# CONFIG_B is not set # optional\n",
+	 "CONFIG_A=y\n# CONFIG_B is not set\n", NULL},
+	{"config: CRLF is accepted", "CONFIG_A=y\r\n", "CONFIG_A=y\n", NULL},
+	{"config: a line without value is refused", "\nCONFIG_A\n", NULL,
+	 "x:2: expected CONFIG_NAME=value"},
+	{"config: another word is refused", "FOO=y\n", NULL, "x:1: expected CONFIG_NAME=value"},
+	{"config: an empty value is refused", "CONFIG_A=\n", NULL, "x:1: expected y, m, n"},
+	{"config: a trailing word is refused", "CONFIG_A=y z\n", NULL, "x:1: expected y, m, n"},
+	{"config: a bare 0x is refused", "CONFIG_A=0x\n", NULL, "x:1: expected y, m, n"},
+	{"config: a name alone is no symbol", "CONFIG_=y\n", NULL,
+	 "x:1: expected CONFIG_NAME=value"},
 };
 
 static void config_parse_follows_row(void **state)
 {
 	const struct parse_row *row = *state;
-	struct fb_config config = { 0 };
+	struct fb_config config = {0};
 	struct fb_str text = FB_STR_INIT;
 	struct fb_error err = FB_ERROR_INIT;
 	int rc = fb_config_parse(&config, row->in, strlen(row->in), "x", &err);
@@ -71,27 +71,27 @@ struct check_row {
 };
 
 static const struct check_row check_row[] = {
-	{ "config: what was asked for and is there holds",
-	  "CONFIG_A=y\nCONFIG_N=12\n# CONFIG_B is not set\n",
-	  "CONFIG_A=y\nCONFIG_N=12\n# CONFIG_B is not set\n", NULL },
-	{ "config: off holds for a symbol that the tree does not know", "# CONFIG_B is not set\n",
-	  "CONFIG_A=y\n", NULL },
-	{ "config: a longer name is another symbol", "CONFIG_A=y\n", "CONFIG_AB=y\n",
-	  "CONFIG_A=y (f:1) cannot be had here: it is off or unknown" },
-	{ "config: m is not y", "CONFIG_A=y\n", "CONFIG_A=m\n",
-	  "CONFIG_A=y (f:1) cannot be had here: it is m" },
-	{ "config: another number does not hold", "CONFIG_A=12\n", "CONFIG_A=13\n", "it is 13" },
-	{ "config: on does not hold for off", "# CONFIG_A is not set\n", "CONFIG_A=y\n",
-	  "CONFIG_A off (f:1) cannot be had here: it is y" },
-	{ "config: optional symbols may be otherwise", "CONFIG_A=y # optional\n", "", NULL },
-	{ "config: many missing symbols are counted",
-	  "CONFIG_A=y\nCONFIG_B=y\nCONFIG_C=y\nCONFIG_D=y\nCONFIG_E=y\n", "", "; and 2 more" },
+	{"config: what was asked for and is there holds",
+	 "CONFIG_A=y\nCONFIG_N=12\n# CONFIG_B is not set\n",
+	 "CONFIG_A=y\nCONFIG_N=12\n# CONFIG_B is not set\n", NULL},
+	{"config: off holds for a symbol that the tree does not know", "# CONFIG_B is not set\n",
+	 "CONFIG_A=y\n", NULL},
+	{"config: a longer name is another symbol", "CONFIG_A=y\n", "CONFIG_AB=y\n",
+	 "CONFIG_A=y (f:1) cannot be had here: it is off or unknown"},
+	{"config: m is not y", "CONFIG_A=y\n", "CONFIG_A=m\n",
+	 "CONFIG_A=y (f:1) cannot be had here: it is m"},
+	{"config: another number does not hold", "CONFIG_A=12\n", "CONFIG_A=13\n", "it is 13"},
+	{"config: on does not hold for off", "# CONFIG_A is not set\n", "CONFIG_A=y\n",
+	 "CONFIG_A off (f:1) cannot be had here: it is y"},
+	{"config: optional symbols may be otherwise", "CONFIG_A=y # optional\n", "", NULL},
+	{"config: many missing symbols are counted",
+	 "CONFIG_A=y\nCONFIG_B=y\nCONFIG_C=y\nCONFIG_D=y\nCONFIG_E=y\n", "", "; and 2 more"},
 };
 
 static void config_check_follows_row(void **state)
 {
 	const struct check_row *row = *state;
-	struct fb_config config = { 0 };
+	struct fb_config config = {0};
 	struct fb_error err = FB_ERROR_INIT;
 	char *why = NULL;
 	bool ok;
@@ -121,7 +121,7 @@ static void modules_are_seen(void **state)
 static void cause_follows_row(void **state)
 {
 	const struct cause_row *row = *state;
-	static const char *const roots[] = { "/wt/src", "/wt/obj", "../src", NULL };
+	static const char *const roots[] = {"/wt/src", "/wt/obj", "../src", NULL};
 	struct fb_log_cause cause;
 
 	fb_log_find_cause(row->log, strlen(row->log), roots, &cause);
@@ -179,9 +179,17 @@ static char *compile(const char *name, const char *code, const char *a, const ch
 {
 	char *out = fb_xasprintf("%s/%s", dir, name);
 	char *in = fb_xasprintf("%s/%s.c", dir, name);
-	const char *argv[] = { "gcc", "-O1", "-ffreestanding", "-fno-asynchronous-unwind-tables",
-			       "-o", out, in, a, a ? b : NULL, NULL };
-	struct fb_proc_spec spec = { .argv = argv };
+	const char *argv[] = {"gcc",
+			      "-O1",
+			      "-ffreestanding",
+			      "-fno-asynchronous-unwind-tables",
+			      "-o",
+			      out,
+			      in,
+			      a,
+			      a ? b : NULL,
+			      NULL};
+	struct fb_proc_spec spec = {.argv = argv};
 	struct fb_proc_result result;
 	struct fb_error err = FB_ERROR_INIT;
 
@@ -218,26 +226,26 @@ struct pair_row {
 	      ",7; .popsection\");"
 
 static const struct pair_row pair_row[] = {
-	{ "signature: a comment changes nothing", START "int x = 1;\n",
-	  START "/* why */ int x = 1;\n", "-nostdlib", NULL, NULL, true, true },
-	{ "signature: a build id changes nothing", START, START, "-nostdlib", "-Wl,--build-id=0x12",
-	  "-Wl,--build-id=0x1234", true, true },
-	{ "signature: debug information changes nothing", START, START, "-nostdlib", "-g0", "-g",
-	  true, true },
-	{ "signature: a symbol's name changes nothing", START "static int x; int *p = &x;\n",
-	  START "static int y; int *p = &y;\n", "-nostdlib", NULL, NULL, true, true },
-	{ "signature: a constant counts", START "int x = 1;\n", START "int x = 2;\n", "-nostdlib",
-	  NULL, NULL, false, true },
-	{ "signature: code counts", START "int f(int a) { return a + 1; }\n",
-	  START "int f(int a) { return a + 2; }\n", "-nostdlib", NULL, NULL, false, true },
-	{ "signature: the size of what the file does not hold counts", START "char x[64];\n",
-	  START "char x[128];\n", "-nostdlib", NULL, NULL, false, true },
-	{ "signature: the callee of a module counts", "void a(void); void f(void) { a(); }",
-	  "void b(void); void f(void) { b(); }", "-c", NULL, NULL, false, true },
-	{ "signature: line numbers of WARN and BUG can be left out", BUG_TABLE("10"),
-	  BUG_TABLE("11"), "-nostdlib", NULL, NULL, true, false },
-	{ "signature: line numbers of WARN and BUG can count", BUG_TABLE("10"), BUG_TABLE("11"),
-	  "-nostdlib", NULL, NULL, false, true },
+	{"signature: a comment changes nothing", START "int x = 1;\n",
+	 START "/* why */ int x = 1;\n", "-nostdlib", NULL, NULL, true, true},
+	{"signature: a build id changes nothing", START, START, "-nostdlib", "-Wl,--build-id=0x12",
+	 "-Wl,--build-id=0x1234", true, true},
+	{"signature: debug information changes nothing", START, START, "-nostdlib", "-g0", "-g",
+	 true, true},
+	{"signature: a symbol's name changes nothing", START "static int x; int *p = &x;\n",
+	 START "static int y; int *p = &y;\n", "-nostdlib", NULL, NULL, true, true},
+	{"signature: a constant counts", START "int x = 1;\n", START "int x = 2;\n", "-nostdlib",
+	 NULL, NULL, false, true},
+	{"signature: code counts", START "int f(int a) { return a + 1; }\n",
+	 START "int f(int a) { return a + 2; }\n", "-nostdlib", NULL, NULL, false, true},
+	{"signature: the size of what the file does not hold counts", START "char x[64];\n",
+	 START "char x[128];\n", "-nostdlib", NULL, NULL, false, true},
+	{"signature: the callee of a module counts", "void a(void); void f(void) { a(); }",
+	 "void b(void); void f(void) { b(); }", "-c", NULL, NULL, false, true},
+	{"signature: line numbers of WARN and BUG can be left out", BUG_TABLE("10"),
+	 BUG_TABLE("11"), "-nostdlib", NULL, NULL, true, false},
+	{"signature: line numbers of WARN and BUG can count", BUG_TABLE("10"), BUG_TABLE("11"),
+	 "-nostdlib", NULL, NULL, false, true},
 };
 
 static void signature_follows_row(void **state)
@@ -259,8 +267,8 @@ static void stripping_keeps_the_signature(void **state)
 {
 	char *a = compile("a", START "int x = 1;", "-nostdlib", NULL);
 	char *b = fb_xasprintf("%s/stripped", dir);
-	const char *argv[] = { "objcopy", "-S", a, b, NULL };
-	struct fb_proc_spec spec = { .argv = argv };
+	const char *argv[] = {"objcopy", "-S", a, b, NULL};
+	struct fb_proc_spec spec = {.argv = argv};
 	struct fb_proc_result result;
 	struct fb_error err = FB_ERROR_INIT;
 
@@ -316,28 +324,29 @@ struct code_row {
 };
 
 static const struct code_row code_row[] = {
-	{ "code: another comment is the same code", "int a; /* one */\nint b;\n",
-	  "int a; /* two\n * lines */\nint b;\n", true },
-	{ "code: an added comment line is the same code", "f();\ng();\n",
-	  "f();\n\n/* why */\n\ng(); // how\n", true },
-	{ "code: blanks at both ends and between do not count", "if (a)  b;\n", "\tif (a) b;  \n",
-	  true },
-	{ "code: a last line without newline is other code only when it differs", "a;\n", "b;", false },
-	{ "code: a changed number is other code", "x = 1; /* a */\n", "x = 2; /* a */\n", false },
-	{ "code: what was commented out is other code", "f();\n", "/* f(); */\n", false },
-	{ "code: a comment separates words", "int/**/a;\n", "inta;\n", false },
-	{ "code: text in strings counts, also when it looks like a comment", "s = \"/* a */\";\n",
-	  "s = \"/* b */\";\n", false },
-	{ "code: blanks in strings count", "s = \"a b\";\n", "s = \"a  b\";\n", false },
-	{ "code: an escaped quote does not end a string", "s = \"\\\" /* a */\";\n",
-	  "s = \"\\\" /* b */\";\n", false },
-	{ "code: a quote as a character starts no string", "c = '\"'; /* a */\n",
-	  "c = '\"'; /* b */\n", true },
-	{ "code: line breaks count, they end a directive", "#define A\nb\n", "#define A b\n", false },
-	{ "code: a joined line is one line", "#define A \\\n b\n", "#define A b\n", true },
-	{ "code: a joined line comment goes on", "a; // x \\\n y\nb;\n", "a;\nb;\n", true },
-	{ "code: a comment without end hides the rest", "a; /* b;\n", "a; /* c;\n", true },
-	{ "code: empty files are the same", "", "/* nothing */\n", true },
+	{"code: another comment is the same code", "int a; /* one */\nint b;\n",
+	 "int a; /* two\n * lines */\nint b;\n", true},
+	{"code: an added comment line is the same code", "f();\ng();\n",
+	 "f();\n\n/* why */\n\ng(); // how\n", true},
+	{"code: blanks at both ends and between do not count", "if (a)  b;\n", "\tif (a) b;  \n",
+	 true},
+	{"code: a last line without newline is other code only when it differs", "a;\n", "b;",
+	 false},
+	{"code: a changed number is other code", "x = 1; /* a */\n", "x = 2; /* a */\n", false},
+	{"code: what was commented out is other code", "f();\n", "/* f(); */\n", false},
+	{"code: a comment separates words", "int/**/a;\n", "inta;\n", false},
+	{"code: text in strings counts, also when it looks like a comment", "s = \"/* a */\";\n",
+	 "s = \"/* b */\";\n", false},
+	{"code: blanks in strings count", "s = \"a b\";\n", "s = \"a  b\";\n", false},
+	{"code: an escaped quote does not end a string", "s = \"\\\" /* a */\";\n",
+	 "s = \"\\\" /* b */\";\n", false},
+	{"code: a quote as a character starts no string", "c = '\"'; /* a */\n",
+	 "c = '\"'; /* b */\n", true},
+	{"code: line breaks count, they end a directive", "#define A\nb\n", "#define A b\n", false},
+	{"code: a joined line is one line", "#define A \\\n b\n", "#define A b\n", true},
+	{"code: a joined line comment goes on", "a; // x \\\n y\nb;\n", "a;\nb;\n", true},
+	{"code: a comment without end hides the rest", "a; /* b;\n", "a; /* c;\n", true},
+	{"code: empty files are the same", "", "/* nothing */\n", true},
 };
 
 static void code_follows_row(void **state)
@@ -353,11 +362,16 @@ static void code_follows_row(void **state)
 
 static void spec_survives_json(void **state)
 {
-	char *frag[] = { "a.config", "b.config", NULL };
-	struct fb_build_spec spec = { .src = "/s", .tree_id = "t", .objdir = "/o", .cache = "/c",
-				      .config_base = "tinyconfig", .fragments = frag, .jobs = 3,
-				      .timeout_ns = 5 };
-	struct fb_build_spec back = { 0 };
+	char *frag[] = {"a.config", "b.config", NULL};
+	struct fb_build_spec spec = {.src = "/s",
+				     .tree_id = "t",
+				     .objdir = "/o",
+				     .cache = "/c",
+				     .config_base = "tinyconfig",
+				     .fragments = frag,
+				     .jobs = 3,
+				     .timeout_ns = 5};
+	struct fb_build_spec back = {0};
 	struct fb_error err = FB_ERROR_INIT;
 	json_t *a = fb_build_spec_to_json(&spec), *b;
 
@@ -384,16 +398,24 @@ static void spec_survives_json(void **state)
 
 static void result_survives_json(void **state)
 {
-	struct fb_build_result ok = { .outcome = FB_BUILD_OK,
-				      .image = { .dir = "/d", .key = "k", .signature = "s",
-						 .vmlinux = "/d/vmlinux", .config = "/d/config",
-						 .release = "6.1.0", .toolchain = "gcc",
-						 .pvh = true },
-				      .log = "/d/build.log", .wall_ns = 7, .cpu_ns = 9 };
-	struct fb_build_result failed = { .outcome = FB_BUILD_FAILED, .cause = "a.c:1: error: x",
-					  .log = "/l", .cached = true };
-	const struct fb_build_result *in[] = { &ok, &failed };
-	struct fb_build_result back = { 0 };
+	struct fb_build_result ok = {.outcome = FB_BUILD_OK,
+				     .image = {.dir = "/d",
+					       .key = "k",
+					       .signature = "s",
+					       .vmlinux = "/d/vmlinux",
+					       .config = "/d/config",
+					       .release = "6.1.0",
+					       .toolchain = "gcc",
+					       .pvh = true},
+				     .log = "/d/build.log",
+				     .wall_ns = 7,
+				     .cpu_ns = 9};
+	struct fb_build_result failed = {.outcome = FB_BUILD_FAILED,
+					 .cause = "a.c:1: error: x",
+					 .log = "/l",
+					 .cached = true};
+	const struct fb_build_result *in[] = {&ok, &failed};
+	struct fb_build_result back = {0};
 	struct fb_error err = FB_ERROR_INIT;
 
 	for (size_t i = 0; i < FB_ARRAY_SIZE(in); i++) {
@@ -413,15 +435,15 @@ static void result_survives_json(void **state)
 
 /* --- the fragments that come with firstbad --- */
 
-static const char *const fragment[] = { "debug-light", "fs-btrfs", "fs-ext4", "fs-f2fs", "fs-xfs",
-					"null-blk", "tiny", "virt" };
+static const char *const fragment[] = {"debug-light", "fs-btrfs", "fs-ext4", "fs-f2fs",
+				       "fs-xfs",      "null-blk", "tiny",    "virt"};
 
 static void fragment_is_documented(void **state)
 {
 	const char *name = *state;
 	char *path = fb_xasprintf("%s/kconfigs/%s.config", test_srcdir(), name);
-	static const char *const head[] = { "# what: ", "# needed by: ", "# since: v" };
-	struct fb_config config = { 0 };
+	static const char *const head[] = {"# what: ", "# needed by: ", "# since: v"};
+	struct fb_config config = {0};
 	struct fb_str text = FB_STR_INIT;
 	struct fb_error err = FB_ERROR_INIT;
 	const char *p;
@@ -445,7 +467,7 @@ static void fragment_is_documented(void **state)
 
 static void fragments_do_not_contradict_each_other(void **state)
 {
-	struct fb_config one[FB_ARRAY_SIZE(fragment)] = { { 0 } };
+	struct fb_config one[FB_ARRAY_SIZE(fragment)] = {{0}};
 	struct fb_error err = FB_ERROR_INIT;
 
 	for (size_t i = 0; i < FB_ARRAY_SIZE(fragment); i++) {

@@ -52,7 +52,8 @@ static void bytes_that_are_no_utf8_become_question_marks(void **state)
 {
 	struct fb_error err = FB_ERROR_INIT;
 
-	fb_error_set(&err, FB_ERROR_INPUT, "%s", "\xff \xc3\xa9 \xc3 \xc0\xaf \xed\xa0\x80 \xc2\x9b");
+	fb_error_set(&err, FB_ERROR_INPUT, "%s",
+		     "\xff \xc3\xa9 \xc3 \xc0\xaf \xed\xa0\x80 \xc2\x9b");
 	assert_string_equal(err.text, "? \xc3\xa9 ? ?? ??? ??");
 }
 

@@ -255,7 +255,8 @@ static void a_file_hash_is_that_of_sha256sum(void **state)
 	assert_ok(fb_file_write(path, "abc", 3, &err), &err);
 	assert_ok(fb_hash_file(path, hex, &err), &err);
 	/* FIPS 180-2, appendix B.1 */
-	assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	assert_string_equal(hex,
+			    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 	assert_int_equal(fb_hash_file("/no/such", hex, &err), -1);
 	assert_error(&err, FB_ERROR_SYSTEM, "/no/such");
 	free(path);

@@ -93,13 +93,14 @@ static void oracle_read(struct oracle *o, const char *repo)
 {
 	char *text = git_out(repo, "log", "--all", "--format=%H %ct %P"), *save = NULL;
 
-	*o = (struct oracle){ 0 };
+	*o = (struct oracle){0};
 	/* Twice: the parents of a line are known only after the last one. */
 	for (int pass = 0; pass < 2; pass++) {
 		char *copy = fb_xstrdup(text);
 		int i = 0;
 
-		for (char *l = strtok_r(copy, "\n", &save); l; l = strtok_r(NULL, "\n", &save), i++) {
+		for (char *l = strtok_r(copy, "\n", &save); l;
+		     l = strtok_r(NULL, "\n", &save), i++) {
 			assert_true(i < NODES_MAX);
 			snprintf(o->oid[i], sizeof(o->oid[i]), "%.40s", l);
 			o->date[i] = strtoll(l + 41, &l, 10);
@@ -135,7 +136,8 @@ static bool oracle_is_base(const struct oracle *o, int bad, const int *good, siz
 	if (!o->reach[bad][c] || !oracle_good(o, good, nr_good, c) || is_good_end(good, nr_good, c))
 		return false;
 	for (int d = 0; d < (int)o->nr; d++)
-		if (d != c && o->reach[d][c] && o->reach[bad][d] && oracle_good(o, good, nr_good, d))
+		if (d != c && o->reach[d][c] && o->reach[bad][d] &&
+		    oracle_good(o, good, nr_good, d))
 			return false;
 	return true;
 }
@@ -162,7 +164,7 @@ static bool listed(const uint32_t *list, uint32_t nr, uint32_t v)
 static void check_range(const struct oracle *o, int bad, const int *good, size_t nr_good,
 			unsigned flags, const struct fb_range *r)
 {
-	bool in[NODES_MAX] = { false };
+	bool in[NODES_MAX] = {false};
 	uint32_t nr = 0, nr_candidates = 0;
 	int at[NODES_MAX];
 
@@ -205,7 +207,8 @@ static void check_range(const struct oracle *o, int bad, const int *good, size_t
 		}
 		assert_int_equal(r->parent_start[n + 1] - r->parent_start[n], nr_parents);
 	}
-	/* Ties: of two neighbours in the order the older is first, unless it is the other's child. */
+	/* Ties: of two neighbours in the order the older is first, unless it is the other's child.
+	 */
 	for (uint32_t n = 1; n < r->nr; n++) {
 		int a = at[n - 1], b = at[n];
 
@@ -220,7 +223,7 @@ static void check_pair(struct fb_history *h, const struct oracle *o, int bad, co
 		       size_t nr_good, unsigned flags)
 {
 	struct fb_error err = FB_ERROR_INIT;
-	struct fb_oid bad_oid, good_oid[4] = { 0 };
+	struct fb_oid bad_oid, good_oid[4] = {0};
 	struct fb_range *r = NULL;
 	bool common = false;
 	int rc;
@@ -255,7 +258,7 @@ static void range_of_each_pair_is_what_reachability_says(void **state)
 	h = open_history(repo);
 	for (int bad = 0; bad < (int)o.nr; bad++)
 		for (int g = 0; g < (int)o.nr; g++) {
-			int good[2] = { g, (g * 7 + bad) % (int)o.nr };
+			int good[2] = {g, (g * 7 + bad) % (int)o.nr};
 
 			check_pair(h, &o, bad, good, 1, 0);
 			check_pair(h, &o, bad, good, 1, FB_RANGE_FIRST_PARENT);
@@ -286,15 +289,19 @@ static void range_of_random_histories_is_what_reachability_says(void **state)
 		struct oracle o;
 
 		for (uint32_t i = 1; i <= nr; i++) {
-			uint32_t nr_parents = i == 1 ? 0 : random_below(&rng, 12) ?
-					      1 + random_below(&rng, 3) : 0;
+			uint32_t nr_parents = i == 1		       ? 0
+					      : random_below(&rng, 12) ? 1 + random_below(&rng, 3)
+								       : 0;
 			uint32_t seen[3];
 
 			/* Dates that lie: by a day, by years, and equal ones. */
-			fb_str_addf(&text, "commit refs/heads/c%u\nmark :%u\n"
-					   "committer C <c@example.com> %u +0000\ndata 0\n",
-				    i, i, random_below(&rng, 4) ? 1000000 + i * 3600 :
-					  random_below(&rng, 2) ? 5 : random_below(&rng, 4000000));
+			fb_str_addf(&text,
+				    "commit refs/heads/c%u\nmark :%u\n"
+				    "committer C <c@example.com> %u +0000\ndata 0\n",
+				    i, i,
+				    random_below(&rng, 4)   ? 1000000 + i * 3600
+				    : random_below(&rng, 2) ? 5
+							    : random_below(&rng, 4000000));
 			for (uint32_t p = 0, nr_seen = 0; p < nr_parents; p++) {
 				uint32_t v = 1 + random_below(&rng, i - 1), k = 0;
 
@@ -334,7 +341,7 @@ static void rebuilt_tag_has_its_merge_bases_in_the_range(void **state)
 	struct fb_history *h;
 	struct fb_range *r;
 	struct fb_oid good, bad;
-	static const char *const want[] = { "x1b", "v4", "n2", "next-2" };
+	static const char *const want[] = {"x1b", "v4", "n2", "next-2"};
 
 	git_history(repo, "next");
 	h = open_history(repo);
@@ -364,7 +371,7 @@ static void rebuilt_tag_has_its_merge_bases_in_the_range(void **state)
 
 	/* With v3 known to be good, y1 is left to be tested. */
 	{
-		struct fb_oid two[] = { good, resolve(h, "v3") };
+		struct fb_oid two[] = {good, resolve(h, "v3")};
 
 		assert_ok(fb_history_range(h, &bad, two, 2, 0, &r, &err), &err);
 		assert_int_equal(r->nr_good, 2);
@@ -382,7 +389,7 @@ static void wrong_ends_are_told_apart(void **state)
 	char *repo = in_dir("roots");
 	struct fb_history *h;
 	struct fb_range *r;
-	struct fb_oid a1, z, i2, none = { "1234567890123456789012345678901234567890" };
+	struct fb_oid a1, z, i2, none = {"1234567890123456789012345678901234567890"};
 
 	git_history(repo, "roots");
 	h = open_history(repo);
@@ -394,7 +401,7 @@ static void wrong_ends_are_told_apart(void **state)
 	assert_non_null(strstr(err.text, z.hex));
 	assert_error(&err, FB_ERROR_USAGE, "is an ancestor of the good end");
 	{
-		struct fb_oid two[] = { i2, z };
+		struct fb_oid two[] = {i2, z};
 
 		assert_int_equal(fb_history_range(h, &a1, two, 2, 0, &r, &err), -1);
 		assert_error(&err, FB_ERROR_USAGE, z.hex);
@@ -477,10 +484,11 @@ static void range_of_100000_commits_is_quick(void **state)
 		bool side = i % 10 == 3 || i % 10 == 4, merge = i % 10 == 5 && i > 10;
 		unsigned from = i % 10 == 5 ? i - 3 : i - 1;
 
-		fb_str_addf(&text, "commit refs/heads/%s\nmark :%u\n"
-				   "committer C O Mitter <committer@example.com> %u +0000\n"
-				   "data <<E\nsubject %u: a line of the usual length, more or less\n\n"
-				   "Signed-off-by: C O Mitter <committer@example.com>\nE\n",
+		fb_str_addf(&text,
+			    "commit refs/heads/%s\nmark :%u\n"
+			    "committer C O Mitter <committer@example.com> %u +0000\n"
+			    "data <<E\nsubject %u: a line of the usual length, more or less\n\n"
+			    "Signed-off-by: C O Mitter <committer@example.com>\nE\n",
 			    side ? "side" : "main", i, 1000000000 + i * 60, i);
 		if (i > 1)
 			fb_str_addf(&text, "from :%u\n", from);
@@ -518,31 +526,31 @@ struct name_row {
 };
 
 static const struct name_row name_rows[] = {
-	{ "z", "refs/tags/z" },
-	{ "main", "refs/heads/main" },
-	{ "HEAD~2", "HEAD~2" },
-	{ "HEAD^2", NULL, "'HEAD^2'" },
-	{ "m^2", "c2" },
-	{ "annotated", "z" },
-	{ "annotated^{commit}", "z" },
-	{ "refs/tags/a", "a" },
-	{ "@", "HEAD" },
-	{ "f668ca1", "a" },
-	{ "f668ca1e", NULL, "unknown revision 'f668ca1e'" },
-	{ "no-such-tag", NULL, "unknown revision 'no-such-tag'" },
-	{ "1234567890123456789012345678901234567890", NULL, "123456789012345678901234567890" },
-	{ "", NULL, "unknown revision ''" },
-	{ "-x", NULL, "unknown revision '-x'" },
-	{ "--all", NULL, "unknown revision '--all'" },
-	{ "--upload-pack=touch pwned", NULL, "unknown revision" },
-	{ "a..z", NULL, "'a..z'" },
-	{ "z^{tree}", NULL, "is a tree, not a commit" },
-	{ "z:f", NULL, "is a blob, not a commit" },
-	{ "to-tree", NULL, "is a tree, not a commit" },
-	{ "bad\nname\033[31m", NULL, "'bad?name?[31m'" },
-	{ "a b", NULL, "'a b'" },
-	{ "@{", NULL, "'@{'" },
-	{ "HEAD~99999999999999999999", NULL, "'HEAD~9" },
+	{"z", "refs/tags/z"},
+	{"main", "refs/heads/main"},
+	{"HEAD~2", "HEAD~2"},
+	{"HEAD^2", NULL, "'HEAD^2'"},
+	{"m^2", "c2"},
+	{"annotated", "z"},
+	{"annotated^{commit}", "z"},
+	{"refs/tags/a", "a"},
+	{"@", "HEAD"},
+	{"f668ca1", "a"},
+	{"f668ca1e", NULL, "unknown revision 'f668ca1e'"},
+	{"no-such-tag", NULL, "unknown revision 'no-such-tag'"},
+	{"1234567890123456789012345678901234567890", NULL, "123456789012345678901234567890"},
+	{"", NULL, "unknown revision ''"},
+	{"-x", NULL, "unknown revision '-x'"},
+	{"--all", NULL, "unknown revision '--all'"},
+	{"--upload-pack=touch pwned", NULL, "unknown revision"},
+	{"a..z", NULL, "'a..z'"},
+	{"z^{tree}", NULL, "is a tree, not a commit"},
+	{"z:f", NULL, "is a blob, not a commit"},
+	{"to-tree", NULL, "is a tree, not a commit"},
+	{"bad\nname\033[31m", NULL, "'bad?name?[31m'"},
+	{"a b", NULL, "'a b'"},
+	{"@{", NULL, "'@{'"},
+	{"HEAD~99999999999999999999", NULL, "'HEAD~9"},
 };
 
 static void names_mean_what_git_says(void **state)
@@ -557,7 +565,7 @@ static void names_mean_what_git_says(void **state)
 	for (size_t i = 0; i < FB_ARRAY_SIZE(name_rows); i++) {
 		const struct name_row *row = &name_rows[i];
 		struct fb_error err = FB_ERROR_INIT;
-		struct fb_oid oid = { "untouched" };
+		struct fb_oid oid = {"untouched"};
 		char *want;
 
 		if (fb_history_resolve(h, row->rev, &oid, &err) < 0) {
@@ -585,13 +593,15 @@ static void abbreviation_of_several_objects_is_ambiguous(void **state)
 	struct fb_str text = FB_STR_INIT;
 	struct fb_history *h;
 	struct fb_oid oid;
-	unsigned seen[0x10000] = { 0 };
+	unsigned seen[0x10000] = {0};
 	bool found = false;
 
 	/* 3000 objects and 65536 prefixes of four digits: some two are alike. */
 	for (unsigned i = 1; i <= 3000; i++)
-		fb_str_addf(&text, "commit refs/heads/main\ncommitter C <c@example.com> %u +0000\n"
-				   "data 0\n\n", i);
+		fb_str_addf(&text,
+			    "commit refs/heads/main\ncommitter C <c@example.com> %u +0000\n"
+			    "data 0\n\n",
+			    i);
 	git_import(repo, fb_str_cstr(&text));
 	fb_str_release(&text);
 	list = git_out(repo, "rev-list", "main");
@@ -612,7 +622,7 @@ static void abbreviation_of_several_objects_is_ambiguous(void **state)
 
 struct text_row {
 	const char *name;
-	const char *head;    /* header lines between the tree and the message; NULL: usual ones */
+	const char *head; /* header lines between the tree and the message; NULL: usual ones */
 	const char *message;
 	const char *subject;
 	const char *author, *email;
@@ -624,50 +634,64 @@ struct text_row {
 #define THOR	  "A U Thor", "author@example.com", 1112911993
 
 static const struct text_row text_rows[] = {
-	{ "plain", NULL, "fs: do it\n\nBecause.\n", "fs: do it", THOR },
-	{ "two lines are one subject", NULL, "fs: do\nit now \n\nx\n", "fs: do it now", THOR },
-	{ "blank lines come first", NULL, "\n \t\n\n  fs: do it  \n", "fs: do it", THOR },
-	{ "no newline", NULL, "fs", "fs", THOR },
-	{ "no message", NULL, "", "", THOR },
-	{ "only blanks", NULL, " \n\n \n", "", THOR },
-	{ "CRLF", NULL, "fs: do it\r\n\r\nx\r\n", "fs: do it", THOR },
-	{ "escape sequences", NULL, "a\033[31mb\007\177c\n", "a?[31mb??c", THOR },
-	{ "C1 controls", NULL, "a\xc2\x9b" "31mb\n", "a?31mb", THOR },
-	{ "tabs", NULL, "a\tb\n", "a b", THOR },
-	{ "UTF-8", NULL, "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\n", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80",
-	  THOR },
-	{ "bytes that are no UTF-8", NULL, "a\xff\xe9z\n", "a\xef\xbf\xbd\xef\xbf\xbdz", THOR },
-	{ "overlong", NULL, "a\xc0\xafz\n", "a\xef\xbf\xbd\xef\xbf\xbdz", THOR },
-	{ "surrogate", NULL, "\xed\xa0\x80\n", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd", THOR },
-	{ "cut off", NULL, "a\xe2\x82", "a\xef\xbf\xbd\xef\xbf\xbd", THOR },
-	{ "right to left override", NULL, "a\xe2\x80\xae" "cba\n", "a?cba", THOR },
-	{ "line separator", NULL, "a\xe2\x80\xa8" "b\n", "a b", THOR },
-	{ "header injection", NULL, "x\r\nBcc: all@example.com\n", "x Bcc: all@example.com", THOR },
-	{ "Latin-1", AUTHOR COMMITTER "encoding ISO-8859-1\n", "caf\xe9\n", "caf\xc3\xa9", THOR },
-	{ "Latin-1 author", "author Ren\xe9 <r@example.com> 5 +0000\n" COMMITTER
-	  "encoding ISO-8859-1\n", "x", "x", "Ren\xc3\xa9", "r@example.com", 5 },
-	{ "EUC-JP", AUTHOR COMMITTER "encoding EUC-JP\n", "\xc6\xfc\n", "\xe6\x97\xa5", THOR },
-	{ "unknown encoding", AUTHOR COMMITTER "encoding ../x//y\n", "a\xe9\n", "a\xef\xbf\xbd", THOR },
-	{ "signature with blank lines inside", AUTHOR COMMITTER
-	  "gpgsig -----BEGIN PGP SIGNATURE-----\n \n iQ\n -----END PGP SIGNATURE-----\n",
-	  "subject\n", "subject", THOR },
-	{ "two authors", AUTHOR "author Z <z@example.com> 7 +0000\n" COMMITTER, "s", "s", THOR },
-	{ "no author", COMMITTER, "s", "s", "", "", 0 },
-	{ "author without address", "author Somebody\n" COMMITTER, "s", "s", "Somebody", "", 0 },
-	{ "author without date", "author S <s@example.com>\n" COMMITTER, "s", "s", "S",
-	  "s@example.com", 0 },
-	{ "date beyond 64 bits", "author S <s@example.com> 99999999999999999999999 +0000\n" COMMITTER,
-	  "s", "s", "S", "s@example.com", 0 },
-	{ "author with controls", "author \033]0;S <s\r@x> 1 +0000\n" COMMITTER, "s", "s", "?]0;S",
-	  "s @x", 1 },
+	{"plain", NULL, "fs: do it\n\nBecause.\n", "fs: do it", THOR},
+	{"two lines are one subject", NULL, "fs: do\nit now \n\nx\n", "fs: do it now", THOR},
+	{"blank lines come first", NULL, "\n \t\n\n  fs: do it  \n", "fs: do it", THOR},
+	{"no newline", NULL, "fs", "fs", THOR},
+	{"no message", NULL, "", "", THOR},
+	{"only blanks", NULL, " \n\n \n", "", THOR},
+	{"CRLF", NULL, "fs: do it\r\n\r\nx\r\n", "fs: do it", THOR},
+	{"escape sequences", NULL, "a\033[31mb\007\177c\n", "a?[31mb??c", THOR},
+	{"C1 controls", NULL,
+	 "a\xc2\x9b"
+	 "31mb\n",
+	 "a?31mb", THOR},
+	{"tabs", NULL, "a\tb\n", "a b", THOR},
+	{"UTF-8", NULL, "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\n",
+	 "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", THOR},
+	{"bytes that are no UTF-8", NULL, "a\xff\xe9z\n", "a\xef\xbf\xbd\xef\xbf\xbdz", THOR},
+	{"overlong", NULL, "a\xc0\xafz\n", "a\xef\xbf\xbd\xef\xbf\xbdz", THOR},
+	{"surrogate", NULL, "\xed\xa0\x80\n", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd", THOR},
+	{"cut off", NULL, "a\xe2\x82", "a\xef\xbf\xbd\xef\xbf\xbd", THOR},
+	{"right to left override", NULL,
+	 "a\xe2\x80\xae"
+	 "cba\n",
+	 "a?cba", THOR},
+	{"line separator", NULL,
+	 "a\xe2\x80\xa8"
+	 "b\n",
+	 "a b", THOR},
+	{"header injection", NULL, "x\r\nBcc: all@example.com\n", "x Bcc: all@example.com", THOR},
+	{"Latin-1", AUTHOR COMMITTER "encoding ISO-8859-1\n", "caf\xe9\n", "caf\xc3\xa9", THOR},
+	{"Latin-1 author",
+	 "author Ren\xe9 <r@example.com> 5 +0000\n" COMMITTER "encoding ISO-8859-1\n", "x", "x",
+	 "Ren\xc3\xa9", "r@example.com", 5},
+	{"EUC-JP", AUTHOR COMMITTER "encoding EUC-JP\n", "\xc6\xfc\n", "\xe6\x97\xa5", THOR},
+	{"unknown encoding", AUTHOR COMMITTER "encoding ../x//y\n", "a\xe9\n", "a\xef\xbf\xbd",
+	 THOR},
+	{"signature with blank lines inside",
+	 AUTHOR COMMITTER
+	 "gpgsig -----BEGIN PGP SIGNATURE-----\n \n iQ\n -----END PGP SIGNATURE-----\n",
+	 "subject\n", "subject", THOR},
+	{"two authors", AUTHOR "author Z <z@example.com> 7 +0000\n" COMMITTER, "s", "s", THOR},
+	{"no author", COMMITTER, "s", "s", "", "", 0},
+	{"author without address", "author Somebody\n" COMMITTER, "s", "s", "Somebody", "", 0},
+	{"author without date", "author S <s@example.com>\n" COMMITTER, "s", "s", "S",
+	 "s@example.com", 0},
+	{"date beyond 64 bits",
+	 "author S <s@example.com> 99999999999999999999999 +0000\n" COMMITTER, "s", "s", "S",
+	 "s@example.com", 0},
+	{"author with controls", "author \033]0;S <s\r@x> 1 +0000\n" COMMITTER, "s", "s", "?]0;S",
+	 "s @x", 1},
 };
 
 static struct fb_oid make_commit(const char *repo, const char *head, const char *message)
 {
 	char *tree = git_out(repo, "rev-parse", "main^{tree}");
 	char *text = fb_xasprintf("tree %s\n%s\n%s", tree, head, message);
-	char *hex = git_out_of(repo, text, git_args("hash-object", "-t", "commit", "-w",
-						    "--literally", "--stdin"));
+	char *hex =
+		git_out_of(repo, text,
+			   git_args("hash-object", "-t", "commit", "-w", "--literally", "--stdin"));
 	struct fb_oid oid;
 
 	snprintf(oid.hex, sizeof(oid.hex), "%s", hex);
@@ -686,8 +710,8 @@ static void text_of_commits_is_safe_to_show(void **state)
 	h = open_history(repo);
 	for (size_t i = 0; i < FB_ARRAY_SIZE(text_rows); i++) {
 		const struct text_row *row = &text_rows[i];
-		struct fb_oid oid = make_commit(repo, row->head ? row->head : AUTHOR COMMITTER,
-						row->message);
+		struct fb_oid oid =
+			make_commit(repo, row->head ? row->head : AUTHOR COMMITTER, row->message);
 		struct fb_error err = FB_ERROR_INIT;
 		struct fb_commit c;
 
@@ -831,7 +855,8 @@ static void must_not_open(const char *path, const char *text)
 
 static void what_is_no_repository_for_us_is_one_error(void **state)
 {
-	char *sha256 = in_dir("sha256"), *linked = in_dir("sha256-linked"), *bare = in_dir("sha256.git");
+	char *sha256 = in_dir("sha256"), *linked = in_dir("sha256-linked"),
+	     *bare = in_dir("sha256.git");
 	char *broken = in_dir("broken"), *head = in_dir("broken/.git/config");
 	struct fb_error err = FB_ERROR_INIT;
 
@@ -883,8 +908,11 @@ int main(int argc, char **argv)
 {
 #define CLAIM(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define PAIRS(history)                                                                             \
-	{ "range_of_each_pair_is_what_reachability_says: " history,                                \
-	  range_of_each_pair_is_what_reachability_says, setup, teardown, (void *)history }
+	{                                                                                          \
+		"range_of_each_pair_is_what_reachability_says: " history,                          \
+			range_of_each_pair_is_what_reachability_says, setup, teardown,             \
+			(void *)history                                                            \
+	}
 	struct CMUnitTest tests[] = {
 		CLAIM(repository_of_another_user_is_refused_by_its_rule),
 		PAIRS("line-4"),

@@ -71,8 +71,14 @@ static void lines_are_one_line_each_and_keep_the_order(void **state)
 
 static void reals_survive_bit_by_bit(void **state)
 {
-	static const double values[] = { 0.1, 1.0 / 3, 5.393283846, 1e-300, 1.7976931348623157e308,
-					 4.9406564584124654e-324, -0.0, 123456789.125 };
+	static const double values[] = {0.1,
+					1.0 / 3,
+					5.393283846,
+					1e-300,
+					1.7976931348623157e308,
+					4.9406564584124654e-324,
+					-0.0,
+					123456789.125};
 
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
 		struct fb_error err = FB_ERROR_INIT;

@@ -18,8 +18,8 @@ static char dir[] = "u-plan.XXXXXX";
 static int make_files(void **state)
 {
 	static const char *const files[] = {
-		"k/tiny.config",   "k/virt.config",	"k/fs-ext4.config", "k/fs-btrfs.config",
-		"k/null-blk.config", "p/mine.config",	"p/a.patch",	    "p/b.patch",
+		"k/tiny.config",     "k/virt.config", "k/fs-ext4.config", "k/fs-btrfs.config",
+		"k/null-blk.config", "p/mine.config", "p/a.patch",	  "p/b.patch",
 	};
 	struct fb_error err = FB_ERROR_INIT;
 
@@ -68,32 +68,31 @@ static struct fb_plan *good(const char *text)
 
 /* --- what a plan says -------------------------------------------------------------------- */
 
-static const char whole[] =
-	"machine: tcg\n"
-	"kconfig: [tiny, fs-ext4, ./mine.config]\n"
-	"memory: 3G\n"
-	"disk: 512M\n"
-	"cmdline: \"quiet mitigations=off\"\n"
-	"sysctl: {vm.dirty_background_ratio: 10, kernel/panic: 1}\n"
-	"fixups: [a.patch, b.patch]\n"
-	"boots: {min: 2, max: 7}\n"
-	"max_boots: 500\n"
-	"max_time: 2h\n"
-	"timeouts: {build: 45m, boot: 90s, silence: 30s}\n"
-	"confidence: 99.5%\n"
-	"min_effect: 0.5%\n"
-	"matrix:\n"
-	"  - testcase: fio\n"
-	"    fs: [btrfs, ext4]\n"
-	"    nr_task: [1, 4]\n"
-	"    bs: [4k, 64k]\n"
-	"    rw: randwrite\n"
-	"    fsync: 8\n"
-	"    size: 16m\n"
-	"  - testcase: sync-latency\n"
-	"bisect:\n"
-	"  cell: {testcase: fio, fs: btrfs, nr_task: 1t, bs: 65536}\n"
-	"  metric: fio.write_iops\n";
+static const char whole[] = "machine: tcg\n"
+			    "kconfig: [tiny, fs-ext4, ./mine.config]\n"
+			    "memory: 3G\n"
+			    "disk: 512M\n"
+			    "cmdline: \"quiet mitigations=off\"\n"
+			    "sysctl: {vm.dirty_background_ratio: 10, kernel/panic: 1}\n"
+			    "fixups: [a.patch, b.patch]\n"
+			    "boots: {min: 2, max: 7}\n"
+			    "max_boots: 500\n"
+			    "max_time: 2h\n"
+			    "timeouts: {build: 45m, boot: 90s, silence: 30s}\n"
+			    "confidence: 99.5%\n"
+			    "min_effect: 0.5%\n"
+			    "matrix:\n"
+			    "  - testcase: fio\n"
+			    "    fs: [btrfs, ext4]\n"
+			    "    nr_task: [1, 4]\n"
+			    "    bs: [4k, 64k]\n"
+			    "    rw: randwrite\n"
+			    "    fsync: 8\n"
+			    "    size: 16m\n"
+			    "  - testcase: sync-latency\n"
+			    "bisect:\n"
+			    "  cell: {testcase: fio, fs: btrfs, nr_task: 1t, bs: 65536}\n"
+			    "  metric: fio.write_iops\n";
 
 static void every_key_arrives(void **state)
 {
@@ -200,11 +199,12 @@ static void a_config_file_and_a_single_fragment_are_taken(void **state)
 
 static void machines_are_known_by_name(void **state)
 {
-	static const char *const names[] = { "deterministic", "kvm", "tcg", "ssh:root@box-1.lab",
-					     "ssh:[fe80::1]" };
+	static const char *const names[] = {"deterministic", "kvm", "tcg", "ssh:root@box-1.lab",
+					    "ssh:[fe80::1]"};
 
 	for (size_t i = 0; i < FB_ARRAY_SIZE(names); i++) {
-		FB_CLEANUP(fb_freep) char *text = fb_xasprintf(
+		FB_CLEANUP(fb_freep)
+		char *text = fb_xasprintf(
 			"machine: '%s'\nkconfig: tiny\nmatrix: [{testcase: fio}]\n", names[i]);
 		FB_CLEANUP(fb_plan_freep) struct fb_plan *plan = good(text);
 
@@ -284,122 +284,163 @@ struct bad_row {
 
 static const struct bad_row bad_row[] = {
 	/* YAML */
-	{ "an empty plan", "", ":1:1: empty" },
-	{ "only comments", "# nothing\n", ":1:1: empty" },
-	{ "only blanks", "  \n \n", ":1:1: empty" },
-	{ "a list instead of keys", "- a\n- b\n", ":1:1: a plan: a map (key: value) is expected" },
-	{ "a word", "hello\n", ":1:1: a plan: a map (key: value) is expected" },
-	{ "an unclosed list", "kconfig: [tiny\n" FIO, ":3:1: flow sequence without a closing bracket" },
-	{ "an unclosed quote", "cmdline: \"x\n" ONE, ".yaml:" },
-	{ "a tab as indentation", "matrix:\n\t- testcase: fio\n", ":2:" },
-	{ "wrong indentation", "boots:\n  min: 3\n max: 4\n" ONE, ":3:2:" },
-	{ "a colon without a key", ": x\n" ONE, ":1:1: unknown key ''" },
-	{ "a key twice", ONE "memory: 1G\nmemory: 2G\n", ":4:1: key 'memory' is already in line 3" },
-	{ "a key twice in a cell", "kconfig: tiny\nmatrix: [{testcase: fio, fs: ext4, fs: xfs}]\n",
-	  ":2:36: key 'fs' is already in line 2" },
-	{ "a list as a key", "[a, b]: c\n" ONE, ":1:1: a key must be a word" },
-	{ "an anchor", "machine: &m tcg\n" ONE, ": anchors ('&name') are not used in plans" },
-	{ "an alias", "cmdline: *m\n" ONE, ":1:10: aliases ('*name') are not used" },
-	{ "a tag", "memory: !!int 3\n" ONE, ": tags ('!name') are not used" },
-	{ "two documents", ONE "---\n" ONE, ":3:1: a second document" },
-	{ "bad UTF-8", "cmdline: a\xff\n" ONE, ":1:11: not UTF-8" },
-	{ "overlong UTF-8", "# \xc0\xaf\n" ONE, ":1:3: not UTF-8" },
-	{ "a control byte", "cmdline: a\x01\n" ONE, ":1:11: a control byte (0x01)" },
-	{ "an escaped NUL", "cmdline: \"a\\0b\"\n" ONE, ":1:10: a NUL" },
-	{ "a merge key", "<<: {machine: tcg}\n" ONE, ":1:1: unknown key '<<'" },
+	{"an empty plan", "", ":1:1: empty"},
+	{"only comments", "# nothing\n", ":1:1: empty"},
+	{"only blanks", "  \n \n", ":1:1: empty"},
+	{"a list instead of keys", "- a\n- b\n", ":1:1: a plan: a map (key: value) is expected"},
+	{"a word", "hello\n", ":1:1: a plan: a map (key: value) is expected"},
+	{"an unclosed list", "kconfig: [tiny\n" FIO,
+	 ":3:1: flow sequence without a closing bracket"},
+	{"an unclosed quote", "cmdline: \"x\n" ONE, ".yaml:"},
+	{"a tab as indentation", "matrix:\n\t- testcase: fio\n", ":2:"},
+	{"wrong indentation", "boots:\n  min: 3\n max: 4\n" ONE, ":3:2:"},
+	{"a colon without a key", ": x\n" ONE, ":1:1: unknown key ''"},
+	{"a key twice", ONE "memory: 1G\nmemory: 2G\n", ":4:1: key 'memory' is already in line 3"},
+	{"a key twice in a cell", "kconfig: tiny\nmatrix: [{testcase: fio, fs: ext4, fs: xfs}]\n",
+	 ":2:36: key 'fs' is already in line 2"},
+	{"a list as a key", "[a, b]: c\n" ONE, ":1:1: a key must be a word"},
+	{"an anchor", "machine: &m tcg\n" ONE, ": anchors ('&name') are not used in plans"},
+	{"an alias", "cmdline: *m\n" ONE, ":1:10: aliases ('*name') are not used"},
+	{"a tag", "memory: !!int 3\n" ONE, ": tags ('!name') are not used"},
+	{"two documents", ONE "---\n" ONE, ":3:1: a second document"},
+	{"bad UTF-8", "cmdline: a\xff\n" ONE, ":1:11: not UTF-8"},
+	{"overlong UTF-8", "# \xc0\xaf\n" ONE, ":1:3: not UTF-8"},
+	{"a control byte", "cmdline: a\x01\n" ONE, ":1:11: a control byte (0x01)"},
+	{"an escaped NUL", "cmdline: \"a\\0b\"\n" ONE, ":1:10: a NUL"},
+	{"a merge key", "<<: {machine: tcg}\n" ONE, ":1:1: unknown key '<<'"},
 	/* keys */
-	{ "an unknown key", ONE "confidance: 0.9\n",
-	  ":3:1: unknown key 'confidance'; did you mean 'confidence'?" },
-	{ "a quite unknown key", ONE "colour: red\n", ":3:1: unknown key 'colour'; known here: machine" },
-	{ "a value missing", ONE "machine:\n", ":3:1: a value is missing" },
-	{ "a map for a value", "machine: {a: b}\n" ONE, ":1:10: a single value is expected, not a map" },
-	{ "a list for a value", "memory: [1G]\n" ONE, ":1:9: a single value is expected, not a list" },
-	{ "an unknown machine", "machine: abacus\n" ONE,
-	  ":1:10: unknown machine 'abacus'; there are deterministic, kvm, tcg, ssh:HOST, command" },
-	{ "a mistyped machine", "machine: determinstic\n" ONE, "did you mean 'deterministic'?" },
-	{ "ssh without a host", "machine: 'ssh:'\n" ONE, ":1:10: 'ssh:' names no host" },
-	{ "ssh with an option", "machine: ssh:-oProxyCommand=x\n" ONE, ":1:10: 'ssh:-oProxyCommand=x' names no host" },
-	{ "ssh with a blank", "machine: ssh:a b\n" ONE, ":1:10: 'a b' is not a host name" },
-	{ "an unknown fragment", "kconfig: [tiny, fs-zfs]\n" FIO,
-	  ":1:17: no kconfig fragment 'fs-zfs'; there are: fs-btrfs, fs-ext4, null-blk, tiny, virt" },
-	{ "a fragment twice", "kconfig: [tiny, virt, tiny]\n" FIO, ":1:23: 'tiny' is listed twice" },
-	{ "no fragment", "kconfig: []\n" FIO, ":1:10: kconfig: names at least one fragment" },
-	{ "a fragment file that is not there", "kconfig: [./none.config]\n" FIO, ":1:11: no file '" },
-	{ "a fragment name that leads away", "kconfig: [..]\n" FIO, ":1:11: no kconfig fragment '..'" },
-	{ "config and kconfig", "config: defconfig\n" ONE, ":1:9: config and kconfig: only one" },
-	{ "a config that is not there", "config: none\n" FIO, ":1:9: no file '" },
-	{ "a config that is a directory", "config: .\n" FIO, "' is not a file" },
-	{ "neither config nor kconfig", FIO, ":1:1: 'kconfig' or 'config' is missing" },
-	{ "memory without a number", "memory: lots\n" ONE, ":1:9: 'lots' is not a size" },
-	{ "too little memory", "memory: 1M\n" ONE, ":1:9: '1M' is not from 64M to 1T" },
-	{ "too large a disk", "disk: 65T\n" ONE, ":1:7: '65T' is not from 16M to 64T" },
-	{ "an uneven disk", "disk: 20000001\n" ONE, ":1:7: not a whole number of MiB" },
-	{ "a line break in cmdline", "cmdline: \"a\\nb\"\n" ONE, ":1:10: cmdline: only printable ASCII" },
-	{ "a sysctl that leads away", "sysctl: {../../x: 1}\n" ONE, ":1:10: '../../x' is not a sysctl" },
-	{ "a sysctl with a blank", "sysctl: {a b: 1}\n" ONE, ":1:10: 'a b' is not a sysctl" },
-	{ "a sysctl without a value", "sysctl: {a.b: }\n" ONE, "a value is missing" },
-	{ "a sysctl with a line break", "sysctl: {a.b: \"1\\n2\"}\n" ONE, ":1:15: not one line" },
-	{ "a fixup that is not there", "fixups: [a.patch, c.patch]\n" ONE, ":1:19: no file '" },
-	{ "boots as a number", "boots: 3\n" ONE, ":1:8: boots: a map" },
-	{ "no boots", "boots: {min: 0}\n" ONE, ":1:14: '0' is not a number from 1 to 10000" },
-	{ "min above max", "boots: {min: 9, max: 3}\n" ONE, ":1:8: boots: min 9 is more than max 3" },
-	{ "min above the default max", "boots: {min: 61}\n" ONE, ":1:8: boots: min 61 is more than max 60" },
-	{ "an unknown key in boots", "boots: {mni: 2}\n" ONE, ":1:9: unknown key 'mni'; did you mean 'min'?" },
-	{ "max_boots below 1", "max_boots: 0\n" ONE, ":1:12: '0' is not a number" },
-	{ "max_time without a unit of ours", "max_time: 3w\n" ONE, ":1:11: '3w' is not a duration" },
-	{ "a timeout of nothing", "timeouts: {boot: 0}\n" ONE, ":1:18: '0' is not from 1s to 365d" },
-	{ "an unknown timeout", "timeouts: {biuld: 1m}\n" ONE, ":1:12: unknown key 'biuld'; did you mean 'build'?" },
-	{ "confidence 1", "confidence: 1\n" ONE, ":1:13: '1' is not between 50% and 100%" },
-	{ "confidence 99", "confidence: 99\n" ONE, ":1:13: '99' is not between" },
-	{ "confidence in words", "confidence: high\n" ONE, ":1:13: 'high' is not a share" },
-	{ "confidence nan", "confidence: nan\n" ONE, ":1:13: 'nan' is not a share" },
-	{ "min_effect 2", "min_effect: 2\n" ONE, ":1:13: '2' is not from 0.01% to 100%; 2 per cent is 2% or 0.02" },
-	{ "min_effect 0", "min_effect: 0%\n" ONE, ":1:13: '0%' is not from" },
-	{ "min_effect below 0", "min_effect: -2%\n" ONE, ":1:13: '-2%' is not from" },
+	{"an unknown key", ONE "confidance: 0.9\n",
+	 ":3:1: unknown key 'confidance'; did you mean 'confidence'?"},
+	{"a quite unknown key", ONE "colour: red\n",
+	 ":3:1: unknown key 'colour'; known here: machine"},
+	{"a value missing", ONE "machine:\n", ":3:1: a value is missing"},
+	{"a map for a value", "machine: {a: b}\n" ONE,
+	 ":1:10: a single value is expected, not a map"},
+	{"a list for a value", "memory: [1G]\n" ONE,
+	 ":1:9: a single value is expected, not a list"},
+	{"an unknown machine", "machine: abacus\n" ONE,
+	 ":1:10: unknown machine 'abacus'; there are deterministic, kvm, tcg, ssh:HOST, command"},
+	{"a mistyped machine", "machine: determinstic\n" ONE, "did you mean 'deterministic'?"},
+	{"ssh without a host", "machine: 'ssh:'\n" ONE, ":1:10: 'ssh:' names no host"},
+	{"ssh with an option", "machine: ssh:-oProxyCommand=x\n" ONE,
+	 ":1:10: 'ssh:-oProxyCommand=x' names no host"},
+	{"ssh with a blank", "machine: ssh:a b\n" ONE, ":1:10: 'a b' is not a host name"},
+	{"an unknown fragment", "kconfig: [tiny, fs-zfs]\n" FIO,
+	 ":1:17: no kconfig fragment 'fs-zfs'; there are: fs-btrfs, fs-ext4, null-blk, tiny, virt"},
+	{"a fragment twice", "kconfig: [tiny, virt, tiny]\n" FIO, ":1:23: 'tiny' is listed twice"},
+	{"no fragment", "kconfig: []\n" FIO, ":1:10: kconfig: names at least one fragment"},
+	{"a fragment file that is not there", "kconfig: [./none.config]\n" FIO, ":1:11: no file '"},
+	{"a fragment name that leads away", "kconfig: [..]\n" FIO,
+	 ":1:11: no kconfig fragment '..'"},
+	{"config and kconfig", "config: defconfig\n" ONE, ":1:9: config and kconfig: only one"},
+	{"a config that is not there", "config: none\n" FIO, ":1:9: no file '"},
+	{"a config that is a directory", "config: .\n" FIO, "' is not a file"},
+	{"neither config nor kconfig", FIO, ":1:1: 'kconfig' or 'config' is missing"},
+	{"memory without a number", "memory: lots\n" ONE, ":1:9: 'lots' is not a size"},
+	{"too little memory", "memory: 1M\n" ONE, ":1:9: '1M' is not from 64M to 1T"},
+	{"too large a disk", "disk: 65T\n" ONE, ":1:7: '65T' is not from 16M to 64T"},
+	{"an uneven disk", "disk: 20000001\n" ONE, ":1:7: not a whole number of MiB"},
+	{"a line break in cmdline", "cmdline: \"a\\nb\"\n" ONE,
+	 ":1:10: cmdline: only printable ASCII"},
+	{"a sysctl that leads away", "sysctl: {../../x: 1}\n" ONE,
+	 ":1:10: '../../x' is not a sysctl"},
+	{"a sysctl with a blank", "sysctl: {a b: 1}\n" ONE, ":1:10: 'a b' is not a sysctl"},
+	{"a sysctl without a value", "sysctl: {a.b: }\n" ONE, "a value is missing"},
+	{"a sysctl with a line break", "sysctl: {a.b: \"1\\n2\"}\n" ONE, ":1:15: not one line"},
+	{"a fixup that is not there", "fixups: [a.patch, c.patch]\n" ONE, ":1:19: no file '"},
+	{"boots as a number", "boots: 3\n" ONE, ":1:8: boots: a map"},
+	{"no boots", "boots: {min: 0}\n" ONE, ":1:14: '0' is not a number from 1 to 10000"},
+	{"min above max", "boots: {min: 9, max: 3}\n" ONE, ":1:8: boots: min 9 is more than max 3"},
+	{"min above the default max", "boots: {min: 61}\n" ONE,
+	 ":1:8: boots: min 61 is more than max 60"},
+	{"an unknown key in boots", "boots: {mni: 2}\n" ONE,
+	 ":1:9: unknown key 'mni'; did you mean 'min'?"},
+	{"max_boots below 1", "max_boots: 0\n" ONE, ":1:12: '0' is not a number"},
+	{"max_time without a unit of ours", "max_time: 3w\n" ONE, ":1:11: '3w' is not a duration"},
+	{"a timeout of nothing", "timeouts: {boot: 0}\n" ONE, ":1:18: '0' is not from 1s to 365d"},
+	{"an unknown timeout", "timeouts: {biuld: 1m}\n" ONE,
+	 ":1:12: unknown key 'biuld'; did you mean 'build'?"},
+	{"confidence 1", "confidence: 1\n" ONE, ":1:13: '1' is not between 50% and 100%"},
+	{"confidence 99", "confidence: 99\n" ONE, ":1:13: '99' is not between"},
+	{"confidence in words", "confidence: high\n" ONE, ":1:13: 'high' is not a share"},
+	{"confidence nan", "confidence: nan\n" ONE, ":1:13: 'nan' is not a share"},
+	{"min_effect 2", "min_effect: 2\n" ONE,
+	 ":1:13: '2' is not from 0.01% to 100%; 2 per cent is 2% or 0.02"},
+	{"min_effect 0", "min_effect: 0%\n" ONE, ":1:13: '0%' is not from"},
+	{"min_effect below 0", "min_effect: -2%\n" ONE, ":1:13: '-2%' is not from"},
 	/* the matrix */
-	{ "no matrix", "kconfig: tiny\n", ":1:1: 'matrix' is missing" },
-	{ "an empty matrix", "kconfig: tiny\nmatrix: []\n", ":2:9: matrix: at least one testcase" },
-	{ "a matrix that is a map", "kconfig: tiny\nmatrix: {testcase: fio}\n", ":2:9: matrix: a list of" },
-	{ "an entry that is a word", "kconfig: tiny\nmatrix: [fio]\n", ":2:10: matrix: 'testcase: NAME'" },
-	{ "an entry without a testcase", "kconfig: tiny\nmatrix:\n  - fs: ext4\n", ":3:5: 'testcase' is missing" },
-	{ "an unknown testcase", "kconfig: tiny\nmatrix: [{testcase: foi}]\n", ":2:21: unknown testcase 'foi'; did you mean 'fio'?" },
-	{ "a quite unknown testcase", "kconfig: tiny\nmatrix: [{testcase: bonnie}]\n", ":2:21: unknown testcase 'bonnie'; there are: command, fio, " },
+	{"no matrix", "kconfig: tiny\n", ":1:1: 'matrix' is missing"},
+	{"an empty matrix", "kconfig: tiny\nmatrix: []\n", ":2:9: matrix: at least one testcase"},
+	{"a matrix that is a map", "kconfig: tiny\nmatrix: {testcase: fio}\n",
+	 ":2:9: matrix: a list of"},
+	{"an entry that is a word", "kconfig: tiny\nmatrix: [fio]\n",
+	 ":2:10: matrix: 'testcase: NAME'"},
+	{"an entry without a testcase", "kconfig: tiny\nmatrix:\n  - fs: ext4\n",
+	 ":3:5: 'testcase' is missing"},
+	{"an unknown testcase", "kconfig: tiny\nmatrix: [{testcase: foi}]\n",
+	 ":2:21: unknown testcase 'foi'; did you mean 'fio'?"},
+	{"a quite unknown testcase", "kconfig: tiny\nmatrix: [{testcase: bonnie}]\n",
+	 ":2:21: unknown testcase 'bonnie'; there are: command, fio, "},
 	/* T14 */
-	{ "an unknown parameter", "kconfig: tiny\nmatrix:\n  - testcase: fio\n    nr_tasks: 4\n",
-	  ":4:5: testcase 'fio' has no parameter 'nr_tasks'; did you mean 'nr_task'?" },
-	{ "a bad value", "kconfig: tiny\nmatrix:\n  - testcase: fio\n    rw: randwirte\n",
-	  ":4:9: rw: 'randwirte' is not one of" },
-	{ "a bad value in a list", "kconfig: tiny\nmatrix:\n  - {testcase: fio, bs: [4k, 8k, 4q]}\n",
-	  ":3:34: bs: '4q' is not a size" },
-	{ "a list in a list", "kconfig: tiny\nmatrix:\n  - {testcase: fio, bs: [4k, [8k]]}\n", ":3:30: a single value" },
-	{ "a map in a cell", "kconfig: tiny\nmatrix:\n  - {testcase: fio, bs: {a: b}}\n", ":3:25: a value or a list of values" },
-	{ "an empty axis", "kconfig: tiny\nmatrix:\n  - {testcase: fio, bs: []}\n", ":3:25: an empty list makes no cell" },
-	{ "an empty value in an axis", "kconfig: tiny\nmatrix:\n  - {testcase: fio, bs: ['']}\n", ":3:26: bs: needs a value" },
-	{ "values that exclude each other", "kconfig: tiny\nmatrix:\n  - testcase: fio\n    iodepth: 32\n",
-	  ":4:14: iodepth: ioengine 'psync'" },
-	{ "values that exclude each other, no one named", "kconfig: tiny\nmatrix:\n  - testcase: fio\n    runtime: 5s\n    number_ios: 5\n",
-	  ":3:5: number_ios and runtime: only one" },
-	{ "a needed parameter left out", "kconfig: tiny\nmatrix: [{testcase: command}]\n", ":2:10: testcase 'command' needs 'command'" },
-	{ "a cell twice", "kconfig: tiny\nmatrix:\n  - {testcase: fio, bs: [4k, 8k]}\n  - {testcase: fio, fs: xfs}\n  - {testcase: fio, bs: 8192}\n",
-	  ":5:5: the cell 'fio fs=ext4 bs=8k' is there twice" },
-	{ "a value twice in an axis", "kconfig: tiny\nmatrix:\n  - {testcase: fio, bs: [4k, 4096]}\n", ":3:5: the cell 'fio fs=ext4' is there twice" },
-	{ "a count list without quotes in a flow map", "kconfig: tiny\nmatrix: [{testcase: sync-latency, nr_files: 512,1024}]\n",
-	  ":2:49: testcase 'sync-latency' has no parameter '1024'" },
+	{"an unknown parameter", "kconfig: tiny\nmatrix:\n  - testcase: fio\n    nr_tasks: 4\n",
+	 ":4:5: testcase 'fio' has no parameter 'nr_tasks'; did you mean 'nr_task'?"},
+	{"a bad value", "kconfig: tiny\nmatrix:\n  - testcase: fio\n    rw: randwirte\n",
+	 ":4:9: rw: 'randwirte' is not one of"},
+	{"a bad value in a list", "kconfig: tiny\nmatrix:\n  - {testcase: fio, bs: [4k, 8k, 4q]}\n",
+	 ":3:34: bs: '4q' is not a size"},
+	{"a list in a list", "kconfig: tiny\nmatrix:\n  - {testcase: fio, bs: [4k, [8k]]}\n",
+	 ":3:30: a single value"},
+	{"a map in a cell", "kconfig: tiny\nmatrix:\n  - {testcase: fio, bs: {a: b}}\n",
+	 ":3:25: a value or a list of values"},
+	{"an empty axis", "kconfig: tiny\nmatrix:\n  - {testcase: fio, bs: []}\n",
+	 ":3:25: an empty list makes no cell"},
+	{"an empty value in an axis", "kconfig: tiny\nmatrix:\n  - {testcase: fio, bs: ['']}\n",
+	 ":3:26: bs: needs a value"},
+	{"values that exclude each other",
+	 "kconfig: tiny\nmatrix:\n  - testcase: fio\n    iodepth: 32\n",
+	 ":4:14: iodepth: ioengine 'psync'"},
+	{"values that exclude each other, no one named",
+	 "kconfig: tiny\nmatrix:\n  - testcase: fio\n    runtime: 5s\n    number_ios: 5\n",
+	 ":3:5: number_ios and runtime: only one"},
+	{"a needed parameter left out", "kconfig: tiny\nmatrix: [{testcase: command}]\n",
+	 ":2:10: testcase 'command' needs 'command'"},
+	{"a cell twice",
+	 "kconfig: tiny\nmatrix:\n  - {testcase: fio, bs: [4k, 8k]}\n  - {testcase: fio, fs: "
+	 "xfs}\n  - {testcase: fio, bs: 8192}\n",
+	 ":5:5: the cell 'fio fs=ext4 bs=8k' is there twice"},
+	{"a value twice in an axis",
+	 "kconfig: tiny\nmatrix:\n  - {testcase: fio, bs: [4k, 4096]}\n",
+	 ":3:5: the cell 'fio fs=ext4' is there twice"},
+	{"a count list without quotes in a flow map",
+	 "kconfig: tiny\nmatrix: [{testcase: sync-latency, nr_files: 512,1024}]\n",
+	 ":2:49: testcase 'sync-latency' has no parameter '1024'"},
 	/* machines and testcases together */
-	{ "a kernel config for the command machine", "machine: command\nkconfig: tiny\n" FIO, ":2:10: machine 'command' builds no kernel" },
-	{ "fio on the command machine", "machine: command\n" FIO, ":2:9: machine 'command' runs only testcase 'command'" },
+	{"a kernel config for the command machine", "machine: command\nkconfig: tiny\n" FIO,
+	 ":2:10: machine 'command' builds no kernel"},
+	{"fio on the command machine", "machine: command\n" FIO,
+	 ":2:9: machine 'command' runs only testcase 'command'"},
 	/* bisect */
-	{ "an unknown key in bisect", ONE "bisect: {cells: {}}\n", ":3:10: unknown key 'cells'; did you mean 'cell'?" },
-	{ "a bisect cell that is a word", ONE "bisect: {cell: fio}\n", ":3:16: cell: a map" },
-	{ "no cell matches", ONE "bisect: {cell: {fs: xfs}}\n", ":3:16: no cell of the matrix matches; there are: fio fs=ext4" },
-	{ "several cells match", "kconfig: tiny\nmatrix: [{testcase: fio, fs: [ext4, xfs, btrfs]}]\nbisect: {cell: {bs: 4k}}\n",
-	  ":3:16: several cells of the matrix match: fio fs=ext4; fio fs=xfs; fio fs=btrfs" },
-	{ "an unknown parameter in bisect.cell", ONE "bisect: {cell: {sf: ext4}}\n", ":3:17: testcase 'fio' has no parameter 'sf'; did you mean 'fs'?" },
-	{ "an unknown value in bisect.cell", ONE "bisect: {cell: {fs: ext5}}\n", ":3:17: fs: 'ext5' is not one of" },
-	{ "an unknown metric", ONE "bisect: {metric: fio.write_ipos}\n", ":3:18: no cell gives the metric 'fio.write_ipos'; did you mean 'fio.write_iops'?" },
-	{ "a metric of another testcase", ONE "bisect: {metric: sync-latency.total_ms}\n", ":3:18: no cell gives the metric" },
-	{ "a metric that the chosen cell has not got", "kconfig: tiny\nmatrix: [{testcase: fio}, {testcase: sync-latency}]\nbisect: {cell: {testcase: fio}, metric: sync-latency.total_ms}\n",
-	  ":3:41: no cell that was chosen gives the metric" },
+	{"an unknown key in bisect", ONE "bisect: {cells: {}}\n",
+	 ":3:10: unknown key 'cells'; did you mean 'cell'?"},
+	{"a bisect cell that is a word", ONE "bisect: {cell: fio}\n", ":3:16: cell: a map"},
+	{"no cell matches", ONE "bisect: {cell: {fs: xfs}}\n",
+	 ":3:16: no cell of the matrix matches; there are: fio fs=ext4"},
+	{"several cells match",
+	 "kconfig: tiny\nmatrix: [{testcase: fio, fs: [ext4, xfs, btrfs]}]\nbisect: {cell: {bs: "
+	 "4k}}\n",
+	 ":3:16: several cells of the matrix match: fio fs=ext4; fio fs=xfs; fio fs=btrfs"},
+	{"an unknown parameter in bisect.cell", ONE "bisect: {cell: {sf: ext4}}\n",
+	 ":3:17: testcase 'fio' has no parameter 'sf'; did you mean 'fs'?"},
+	{"an unknown value in bisect.cell", ONE "bisect: {cell: {fs: ext5}}\n",
+	 ":3:17: fs: 'ext5' is not one of"},
+	{"an unknown metric", ONE "bisect: {metric: fio.write_ipos}\n",
+	 ":3:18: no cell gives the metric 'fio.write_ipos'; did you mean 'fio.write_iops'?"},
+	{"a metric of another testcase", ONE "bisect: {metric: sync-latency.total_ms}\n",
+	 ":3:18: no cell gives the metric"},
+	{"a metric that the chosen cell has not got",
+	 "kconfig: tiny\nmatrix: [{testcase: fio}, {testcase: sync-latency}]\nbisect: {cell: "
+	 "{testcase: fio}, metric: sync-latency.total_ms}\n",
+	 ":3:41: no cell that was chosen gives the metric"},
 };
 
 static void a_wrong_plan_is_refused_with_its_place(void **state)
@@ -494,7 +535,7 @@ static void too_many_values_are_refused(void **state)
 /* 21 values in each of 4 axes are 194481 cells; in each of 15, more than 64 bits can count. */
 static void too_many_cells_are_refused(void **state)
 {
-	static const char *const axes[] = { "fsync", "fdatasync", "iodepth", "nr_task" };
+	static const char *const axes[] = {"fsync", "fdatasync", "iodepth", "nr_task"};
 	struct fb_str s = FB_STR_INIT;
 
 	fb_str_add(&s, "kconfig: tiny\nmatrix:\n  - testcase: fio\n    ioengine: libaio\n");
@@ -553,19 +594,19 @@ struct select_row {
 };
 
 static const struct select_row select_row[] = {
-	{ "testcase=sync-latency", 8 },
-	{ "fs=btrfs,nr_task=4,bs=4k", 2 },
-	{ "bs=65536,nr_task=4t,fs=ext4", 7 },
-	{ "nr_files=512+1024", 8 },
-	{ "nr_files=512%2C1024", 8 },
-	{ "fs=btrfs", -1, "cell 'fs=btrfs': several match: fio fs=btrfs fsync=8; " },
-	{ "testcase=fio", -1, "fio fs=ext4 nr_task=4 bs=64k fsync=8" },
-	{ "", -1, "cell '': several match: " },
-	{ "fs=xfs", -1, "cell 'fs=xfs': none matches; there are: fio fs=btrfs fsync=8; " },
-	{ "testcase=fio,size=16k", -1, "none matches" },
-	{ "fs", -1, "cell 'fs': 'NAME=VALUE,...' is expected" },
-	{ "sf=xfs", -1, "cell 'sf=xfs': testcase 'fio' has no parameter 'sf'; did you mean 'fs'?" },
-	{ "bs=4q", -1, "cell 'bs=4q': bs: '4q' is not a size" },
+	{"testcase=sync-latency", 8},
+	{"fs=btrfs,nr_task=4,bs=4k", 2},
+	{"bs=65536,nr_task=4t,fs=ext4", 7},
+	{"nr_files=512+1024", 8},
+	{"nr_files=512%2C1024", 8},
+	{"fs=btrfs", -1, "cell 'fs=btrfs': several match: fio fs=btrfs fsync=8; "},
+	{"testcase=fio", -1, "fio fs=ext4 nr_task=4 bs=64k fsync=8"},
+	{"", -1, "cell '': several match: "},
+	{"fs=xfs", -1, "cell 'fs=xfs': none matches; there are: fio fs=btrfs fsync=8; "},
+	{"testcase=fio,size=16k", -1, "none matches"},
+	{"fs", -1, "cell 'fs': 'NAME=VALUE,...' is expected"},
+	{"sf=xfs", -1, "cell 'sf=xfs': testcase 'fio' has no parameter 'sf'; did you mean 'fs'?"},
+	{"bs=4q", -1, "cell 'bs=4q': bs: '4q' is not a size"},
 };
 
 static void a_selector_names_exactly_one_cell(void **state)
@@ -634,7 +675,6 @@ int main(void)
 	for (size_t i = 0; i < FB_ARRAY_SIZE(bad_row); i++)
 		all[FB_ARRAY_SIZE(plain) + i] = (struct CMUnitTest){
 			bad_row[i].claim, a_wrong_plan_is_refused_with_its_place, NULL, NULL,
-			(void *)(uintptr_t)&bad_row[i]
-		};
+			(void *)(uintptr_t)&bad_row[i]};
 	return cmocka_run_group_tests_name("plan", all, make_files, remove_files);
 }

@@ -81,8 +81,8 @@ static struct fb_proc_result run(const struct fb_proc_spec *plain)
 
 static struct fb_proc_result shell(const char *script)
 {
-	const char *const argv[] = { "sh", "-c", script, NULL };
-	const struct fb_proc_spec spec = { .argv = argv };
+	const char *const argv[] = {"sh", "-c", script, NULL};
+	const struct fb_proc_spec spec = {.argv = argv};
 
 	return run(&spec);
 }
@@ -110,8 +110,8 @@ static void death_by_a_signal_is_not_an_exit(void **state)
 
 static void a_program_that_is_not_there_is_told_from_one_that_fails(void **state)
 {
-	const char *const argv[] = { "no-such-program", NULL };
-	const char *const path[] = { "/no/such/program", NULL };
+	const char *const argv[] = {"no-such-program", NULL};
+	const char *const path[] = {"/no/such/program", NULL};
 	struct fb_proc_spec spec = {.argv = argv, .fence = fence};
 	struct fb_proc *proc = NULL;
 	struct fb_error err = FB_ERROR_INIT;
@@ -127,13 +127,17 @@ static void a_program_that_is_not_there_is_told_from_one_that_fails(void **state
 static void a_failed_exec_says_why(void **state)
 {
 	char *file = fb_xasprintf("%s/no-program", dir);
-	const char *const argv[] = { file, NULL };
-	const char *const ls[] = { "true", NULL };
+	const char *const argv[] = {file, NULL};
+	const char *const ls[] = {"true", NULL};
 	struct fb_proc_spec spec = {.argv = argv, .fence = fence};
 	struct fb_proc *proc = NULL;
 	struct fb_error err = FB_ERROR_INIT;
 
-	assert_ok(fb_file_write(file, "\x7f" "ELFnot", 7, &err), &err);
+	assert_ok(fb_file_write(file,
+				"\x7f"
+				"ELFnot",
+				7, &err),
+		  &err);
 	assert_int_equal(chmod(file, 0755), 0);
 	assert_int_equal(fb_proc_start(&spec, &proc, &err), -1);
 	assert_int_equal(err.sys, ENOEXEC);
@@ -149,8 +153,8 @@ static void a_failed_exec_says_why(void **state)
 static void a_relative_program_is_found_from_here_and_started_there(void **state)
 {
 	char *cwd = getcwd(NULL, 0);
-	const char *const argv[] = { "./prog", NULL };
-	struct fb_proc_spec spec = { .argv = argv, .dir = "/" };
+	const char *const argv[] = {"./prog", NULL};
+	struct fb_proc_spec spec = {.argv = argv, .dir = "/"};
 	struct fb_proc_result r;
 	struct fb_error err = FB_ERROR_INIT;
 
@@ -166,10 +170,10 @@ static void a_relative_program_is_found_from_here_and_started_there(void **state
 
 static void the_environment_is_set_and_unset(void **state)
 {
-	const char *const argv[] = { "sh", "-c", "echo ${U_PROC_A-none} ${U_PROC_B-none} $U_PROC_C",
-				     NULL };
-	const char *const env[] = { "U_PROC_A", "U_PROC_B=new=x", "U_PROC_C=c", NULL };
-	const struct fb_proc_spec spec = { .argv = argv, .env = env };
+	const char *const argv[] = {"sh", "-c", "echo ${U_PROC_A-none} ${U_PROC_B-none} $U_PROC_C",
+				    NULL};
+	const char *const env[] = {"U_PROC_A", "U_PROC_B=new=x", "U_PROC_C=c", NULL};
+	const struct fb_proc_spec spec = {.argv = argv, .env = env};
 	struct fb_proc_result r;
 
 	setenv("U_PROC_A", "a", 1);
@@ -182,9 +186,9 @@ static void the_environment_is_set_and_unset(void **state)
 static void stdin_is_what_is_given_or_nothing(void **state)
 {
 	char *big = fb_xmalloc(1000001);
-	const char *const argv[] = { "sh", "-c", "wc -c", NULL };
-	const char *const deaf[] = { "true", NULL };
-	struct fb_proc_spec spec = { .argv = argv, .stdin_data = big };
+	const char *const argv[] = {"sh", "-c", "wc -c", NULL};
+	const char *const deaf[] = {"true", NULL};
+	struct fb_proc_spec spec = {.argv = argv, .stdin_data = big};
 	struct fb_proc_result r;
 
 	memset(big, 'x', 1000000);
@@ -208,9 +212,8 @@ static void stdin_is_what_is_given_or_nothing(void **state)
 static void of_huge_output_the_end_is_kept(void **state)
 {
 	const char *const argv[] = {
-		"sh", "-c", "head -c 30000000 /dev/zero | tr '\\0' x; echo; echo the end", NULL
-	};
-	const struct fb_proc_spec spec = { .argv = argv, .capture_max = 1000 };
+		"sh", "-c", "head -c 30000000 /dev/zero | tr '\\0' x; echo; echo the end", NULL};
+	const struct fb_proc_spec spec = {.argv = argv, .capture_max = 1000};
 	struct fb_proc_result r = run(&spec);
 
 	assert_int_equal(r.end, FB_PROC_EXITED);
@@ -222,8 +225,8 @@ static void of_huge_output_the_end_is_kept(void **state)
 
 static void a_large_limit_keeps_the_end_too(void **state)
 {
-	const char *const argv[] = { "sh", "-c", "head -c 90000000 /dev/zero; echo the end", NULL };
-	const struct fb_proc_spec spec = { .argv = argv, .capture_max = 40u << 20 };
+	const char *const argv[] = {"sh", "-c", "head -c 90000000 /dev/zero; echo the end", NULL};
+	const struct fb_proc_spec spec = {.argv = argv, .capture_max = 40u << 20};
 	struct fb_proc_result r = run(&spec);
 
 	assert_int_equal(r.out.len, 40u << 20);
@@ -234,8 +237,8 @@ static void a_large_limit_keeps_the_end_too(void **state)
 static void output_to_a_file_is_not_captured(void **state)
 {
 	char *path = fb_xasprintf("%s/log", dir);
-	const char *const argv[] = { "sh", "-c", "echo a; echo b >&2", NULL };
-	const struct fb_proc_spec spec = { .argv = argv, .out_path = path };
+	const char *const argv[] = {"sh", "-c", "echo a; echo b >&2", NULL};
+	const struct fb_proc_spec spec = {.argv = argv, .out_path = path};
 	struct fb_proc_result r = run(&spec);
 	struct fb_str s = FB_STR_INIT;
 	struct fb_error err = FB_ERROR_INIT;
@@ -251,9 +254,8 @@ static void output_to_a_file_is_not_captured(void **state)
 static void a_file_size_limit_is_an_error_to_the_child_not_its_death(void **state)
 {
 	char *path = fb_xasprintf("%s/limited", dir);
-	const char *const argv[] = { "sh", "-c", "head -c 100000 /dev/zero || exit 7", NULL };
-	const struct fb_proc_spec spec = { .argv = argv, .out_path = path,
-					   .file_size_max = 10000 };
+	const char *const argv[] = {"sh", "-c", "head -c 100000 /dev/zero || exit 7", NULL};
+	const struct fb_proc_spec spec = {.argv = argv, .out_path = path, .file_size_max = 10000};
 	struct fb_proc_result r = run(&spec);
 	struct stat st;
 
@@ -270,8 +272,8 @@ static void only_passed_descriptors_reach_the_child(void **state)
 	/* A high one: the limit of open files may be far above 1024. */
 	int p[2], high;
 	char script[200];
-	const char *const argv[] = { "sh", "-c", script, NULL };
-	struct fb_proc_spec spec = { .argv = argv, .pass_fds = &high, .nr_pass_fds = 1 };
+	const char *const argv[] = {"sh", "-c", script, NULL};
+	struct fb_proc_spec spec = {.argv = argv, .pass_fds = &high, .nr_pass_fds = 1};
 	struct fb_proc_result r;
 	char buf[16] = "";
 
@@ -307,8 +309,8 @@ static void the_child_gets_default_signals(void **state)
 	signal(SIGHUP, SIG_DFL);
 	signal(SIGUSR1, SIG_DFL);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
-	assert_int_equal(sscanf(fb_str_cstr(&r.out), "SigBlk: %llx SigIgn: %llx", &blocked,
-				&ignored), 2);
+	assert_int_equal(
+		sscanf(fb_str_cstr(&r.out), "SigBlk: %llx SigIgn: %llx", &blocked, &ignored), 2);
 	assert_int_equal(blocked, 0);
 	assert_int_equal(ignored & ~libc_own, 0);
 	fb_proc_result_release(&r);
@@ -317,8 +319,8 @@ static void the_child_gets_default_signals(void **state)
 static void a_time_limit_ends_it_even_if_it_ignores_sigterm(void **state)
 {
 	char script[200];
-	const char *const argv[] = { "sh", "-c", script, NULL };
-	struct fb_proc_spec spec = { .argv = argv, .timeout_ns = 300 * FB_NS_PER_MS };
+	const char *const argv[] = {"sh", "-c", script, NULL};
+	struct fb_proc_spec spec = {.argv = argv, .timeout_ns = 300 * FB_NS_PER_MS};
 	struct fb_error err = FB_ERROR_INIT;
 	struct fb_proc_result r;
 
@@ -350,7 +352,7 @@ static void descendants_do_not_outlive_the_child(void **state)
 static struct fb_proc *start_family(void)
 {
 	static char script[300];
-	static const char *const argv[] = { "sh", "-c", script, NULL };
+	static const char *const argv[] = {"sh", "-c", script, NULL};
 	const struct fb_proc_spec spec = {.argv = argv, .fence = fence};
 	struct fb_proc *proc = NULL;
 	struct fb_error err = FB_ERROR_INIT;
@@ -458,7 +460,7 @@ static pid_t only_child_of(pid_t parent)
 static void a_killed_keeper_is_lost_not_a_verdict(void **state)
 {
 	static char script[200];
-	static const char *const argv[] = { "sh", "-c", script, NULL };
+	static const char *const argv[] = {"sh", "-c", script, NULL};
 	const struct fb_proc_spec spec = {.argv = argv, .fence = fence};
 	struct fb_proc *proc = NULL;
 	struct fb_proc_result r;
@@ -623,9 +625,9 @@ static void without_privilege_there_is_the_user_namespace(void **state)
 
 static void the_last_line_of_stderr_is_in_the_error(void **state)
 {
-	const char *const argv[] = { "sh", "-c", "echo first >&2; echo 'no space' >&2; echo >&2; exit 4",
-				     NULL };
-	const struct fb_proc_spec spec = { .argv = argv };
+	const char *const argv[] = {"sh", "-c",
+				    "echo first >&2; echo 'no space' >&2; echo >&2; exit 4", NULL};
+	const struct fb_proc_spec spec = {.argv = argv};
 	struct fb_error err = FB_ERROR_INIT;
 	struct fb_proc_result r = run(&spec);
 

@@ -48,7 +48,7 @@ static int64_t add_session(struct fb_store *store, const char *workdir, const ch
 			   char ret_name[16])
 {
 	struct fb_error err = FB_ERROR_INIT;
-	struct fb_session s = { .kind = (char *)kind, .workdir = (char *)workdir };
+	struct fb_session s = {.kind = (char *)kind, .workdir = (char *)workdir};
 
 	assert_ok(fb_store_session_add(store, &s, &err), &err);
 	if (ret_name)
@@ -65,9 +65,12 @@ static void session_comes_back_as_it_was_given(void **state)
 	struct fb_error err = FB_ERROR_INIT;
 	struct fb_store *store = open_store();
 	json_t *args = json_pack("{s:s, s:[s,s], s:f}", "bad", "b", "good", "g1", "g2", "x", 0.1);
-	struct fb_session in = { .kind = "bisect", .repo = "/r/.git", .workdir = "/r",
-				 .plan = "machine: tcg\n# \xc3\xa9 '\"\n", .plan_name = "p.yaml",
-				 .args = args };
+	struct fb_session in = {.kind = "bisect",
+				.repo = "/r/.git",
+				.workdir = "/r",
+				.plan = "machine: tcg\n# \xc3\xa9 '\"\n",
+				.plan_name = "p.yaml",
+				.args = args};
 	struct fb_session out;
 
 	setenv("FIRSTBAD_TEST_NOW", "1112911993", 1);
@@ -129,17 +132,17 @@ static void newest_session_of_a_worktree_is_found(void **state)
 		const char *workdir, *kind;
 		int rc, which;
 	} row[] = {
-		{ "/a", NULL, 1, 1 }, { "/a", "bisect", 1, 0 }, { "/b", "bisect", 1, 2 },
-		{ "/b", "measure", 0, 0 }, { "/c", NULL, 0, 0 },
+		{"/a", NULL, 1, 1},	 {"/a", "bisect", 1, 0}, {"/b", "bisect", 1, 2},
+		{"/b", "measure", 0, 0}, {"/c", NULL, 0, 0},
 	};
-	int64_t id[] = { first, measured, other };
+	int64_t id[] = {first, measured, other};
 
 	for (size_t i = 0; i < FB_ARRAY_SIZE(row); i++) {
-		struct fb_session s = { 0 };
+		struct fb_session s = {0};
 
-		assert_int_equal(fb_store_session_find(store, row[i].workdir, NULL, row[i].kind, &s,
-						       &err),
-				 row[i].rc);
+		assert_int_equal(
+			fb_store_session_find(store, row[i].workdir, NULL, row[i].kind, &s, &err),
+			row[i].rc);
 		if (row[i].rc)
 			assert_int_equal(s.id, id[row[i].which]);
 		fb_session_release(&s);
@@ -151,7 +154,7 @@ static void session_is_found_by_a_unique_prefix_only(void **state)
 {
 	struct fb_error err = FB_ERROR_INIT;
 	struct fb_store *store = open_store();
-	struct fb_session s = { 0 }, *list;
+	struct fb_session s = {0}, *list;
 	char name[40][16], prefix[16];
 	size_t nr;
 
@@ -219,9 +222,9 @@ static void events_keep_their_order_and_data(void **state)
 		assert_int_equal(json_integer_value(json_object_get(e, "seq")), i);
 		assert_true(json_integer_value(json_object_get(e, "time_s")) > 0);
 		assert_string_equal(json_string_value(json_object_get(e, "kind")), "note");
-		assert_int_equal(json_integer_value(json_object_get(json_object_get(e, "data"),
-								    "i")),
-				 2 * i + 1);
+		assert_int_equal(
+			json_integer_value(json_object_get(json_object_get(e, "data"), "i")),
+			2 * i + 1);
 	}
 	assert_true(json_is_null(json_object_get(json_array_get(log, 5), "data")));
 	json_decref(log);
@@ -235,10 +238,10 @@ static void build_is_kept_once_for_commit_and_key(void **state)
 	struct fb_error err = FB_ERROR_INIT;
 	struct fb_store *store = open_store();
 	json_t *result = json_pack("{s:i}", "wall", 5);
-	struct fb_store_build bad = { .commit = "c1", .tree = "t1", .key = "k1",
-				      .cause = "fs/x.c:1: error: no" };
-	struct fb_store_build good = { .commit = "c1", .tree = "t1", .key = "k1",
-				       .signature = "s1", .result = result };
+	struct fb_store_build bad = {
+		.commit = "c1", .tree = "t1", .key = "k1", .cause = "fs/x.c:1: error: no"};
+	struct fb_store_build good = {
+		.commit = "c1", .tree = "t1", .key = "k1", .signature = "s1", .result = result};
 	struct fb_store_build out;
 
 	assert_int_equal(fb_store_build_get(store, "c1", "k1", &out, &err), 0);
@@ -270,18 +273,26 @@ static int add_boot(struct fb_store *store, int64_t session, const char *env, co
 		    struct fb_error *err)
 {
 	struct fb_store_sample *samples = fb_xcalloc(nr + 1, sizeof(*samples));
-	struct fb_store_boot boot = { .session = session, .env = (char *)env,
-				      .signature = (char *)sig, .commit = "c", .seed = UINT64_MAX - 1,
-				      .end = "ok", .started_s = 7, .wall_ns = INT64_MAX,
-				      .samples = samples, .nr_samples = nr };
-	char (*metric)[32] = fb_xcalloc(nr + 1, sizeof(*metric));
+	struct fb_store_boot boot = {.session = session,
+				     .env = (char *)env,
+				     .signature = (char *)sig,
+				     .commit = "c",
+				     .seed = UINT64_MAX - 1,
+				     .end = "ok",
+				     .started_s = 7,
+				     .wall_ns = INT64_MAX,
+				     .samples = samples,
+				     .nr_samples = nr};
+	char(*metric)[32] = fb_xcalloc(nr + 1, sizeof(*metric));
 	int rc;
 
 	for (size_t i = 0; i < nr; i++) {
 		snprintf(metric[i], sizeof(metric[i]), "m%zu", i);
-		samples[i] = (struct fb_store_sample){ .run = (unsigned)i, .cell = "fs=ext4",
-						       .version = 3, .metric = metric[i],
-						       .value = values[i] };
+		samples[i] = (struct fb_store_sample){.run = (unsigned)i,
+						      .cell = "fs=ext4",
+						      .version = 3,
+						      .metric = metric[i],
+						      .value = values[i]};
 	}
 	rc = fb_store_boot_add(store, &boot, err);
 	free(samples);
@@ -293,10 +304,27 @@ static int add_boot(struct fb_store *store, int64_t session, const char *env, co
 
 static void values_come_back_bit_for_bit(void **state)
 {
-	static const double values[] = { 0.0, -0.0, 1.0, -1.0, 0.1, 1.0 / 3, 3.0, 1e15,
-					 DBL_MAX, -DBL_MAX, DBL_MIN, DBL_MIN / 3, 5e-324, -5e-324,
-					 DBL_EPSILON, 1.0 + DBL_EPSILON, 9007199254740993.0,
-					 0.12345678901234567, 5.393283846, 1e300, INFINITY };
+	static const double values[] = {0.0,
+					-0.0,
+					1.0,
+					-1.0,
+					0.1,
+					1.0 / 3,
+					3.0,
+					1e15,
+					DBL_MAX,
+					-DBL_MAX,
+					DBL_MIN,
+					DBL_MIN / 3,
+					5e-324,
+					-5e-324,
+					DBL_EPSILON,
+					1.0 + DBL_EPSILON,
+					9007199254740993.0,
+					0.12345678901234567,
+					5.393283846,
+					1e300,
+					INFINITY};
 	struct fb_error err = FB_ERROR_INIT;
 	struct fb_store *store = open_store();
 	int64_t id = add_session(store, "/a", "measure", NULL);
@@ -376,13 +404,18 @@ static void boot_with_a_wrong_sample_leaves_nothing(void **state)
 	struct fb_error err = FB_ERROR_INIT;
 	struct fb_store *store = open_store();
 	int64_t id = add_session(store, "/a", "bisect", NULL);
-	double nan[] = { 1, 2, NAN };
+	double nan[] = {1, 2, NAN};
 	struct fb_store_sample twice[2] = {
-		{ .run = 0, .cell = "c", .metric = "m", .value = 1 },
-		{ .run = 0, .cell = "c", .metric = "m", .value = 2 },
+		{.run = 0, .cell = "c", .metric = "m", .value = 1},
+		{.run = 0, .cell = "c", .metric = "m", .value = 2},
 	};
-	struct fb_store_boot boot = { .session = id, .env = "e", .signature = "s", .commit = "c",
-				      .end = "ok", .samples = twice, .nr_samples = 2 };
+	struct fb_store_boot boot = {.session = id,
+				     .env = "e",
+				     .signature = "s",
+				     .commit = "c",
+				     .end = "ok",
+				     .samples = twice,
+				     .nr_samples = 2};
 
 	assert_int_equal(add_boot(store, id, "e", "s", nan, 3, NULL, &err), -1);
 	assert_error(&err, FB_ERROR_STORE, "'m2' is not a number");
@@ -409,9 +442,9 @@ static void boot_with_a_wrong_sample_leaves_nothing(void **state)
 static void write_boots(int fd, int max)
 {
 	struct fb_error err = FB_ERROR_INIT;
-	struct fb_session s = { .kind = "bisect", .workdir = "/w" };
+	struct fb_session s = {.kind = "bisect", .workdir = "/w"};
 	struct fb_store *store;
-	double values[NR_SAMPLES] = { 0 };
+	double values[NR_SAMPLES] = {0};
 
 	if (fb_store_open(path, &store, &err) < 0 || fb_store_session_add(store, &s, &err) < 0)
 		goto failed;
@@ -464,7 +497,7 @@ static void kill_9_leaves_whole_transactions(void **state)
 		/* Every moment: from before the database exists to the middle of the writing. */
 		if (round >= 6)
 			nr = read(fd, &told[0], sizeof(told[0])) > 0;
-		nanosleep(&(struct timespec){ .tv_nsec = (round * 7919 % 97) * FB_NS_PER_MS / 2 },
+		nanosleep(&(struct timespec){.tv_nsec = (round * 7919 % 97) * FB_NS_PER_MS / 2},
 			  NULL);
 		kill(pid, SIGKILL);
 		assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -532,7 +565,7 @@ static void processes_write_at_once_and_all_succeed(void **state)
 
 static void poke_be32(const char *file, off_t offset, uint32_t v)
 {
-	unsigned char b[4] = { v >> 24, v >> 16 & 0xff, v >> 8 & 0xff, v & 0xff };
+	unsigned char b[4] = {v >> 24, v >> 16 & 0xff, v >> 8 & 0xff, v & 0xff};
 	int fd = open(file, O_WRONLY | O_CLOEXEC);
 
 	assert_true(fd >= 0);
@@ -591,7 +624,8 @@ static void strange_files_are_refused_and_left_alone(void **state)
 
 static bool small_disk(const char *at)
 {
-	return unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	return unshare(CLONE_NEWNS) == 0 &&
+	       mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
 	       mount("none", at, "tmpfs", 0, "size=512k") == 0;
 }
 
@@ -624,11 +658,11 @@ static bool can_mount(void)
 static void fill_the_disk(void)
 {
 	struct fb_error err = FB_ERROR_INIT;
-	struct fb_session s = { .kind = "bisect", .workdir = "/w" };
+	struct fb_session s = {.kind = "bisect", .workdir = "/w"};
 	struct fb_store_boot *boots;
 	struct fb_store *store;
-	double values[NR_SAMPLES] = { 0 };
-	char block[4096] = { 0 }, fill[160], nowhere[160];
+	double values[NR_SAMPLES] = {0};
+	char block[4096] = {0}, fill[160], nowhere[160];
 	size_t nr = 0, nr_boots;
 	int fd;
 

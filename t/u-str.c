@@ -18,47 +18,47 @@ struct row {
 
 /* The limits of U64 are 3 and 20 here. */
 static const struct row rows[] = {
-	{ "a number within its range", U64, "7", 0, 7 },
-	{ "the lower limit is in", U64, "3", 0, 3 },
-	{ "the upper limit is in", U64, "20", 0, 20 },
-	{ "leading zeros are decimal", U64, "010", 0, 10 },
-	{ "below the range", U64, "2", -1, 0 },
-	{ "above the range", U64, "21", -1, 0 },
-	{ "2^64 does not wrap", U64, "18446744073709551616", -1, 0 },
-	{ "2^64 + 7 does not wrap", U64, "18446744073709551623", -1, 0 },
-	{ "a minus is no number", U64, "-7", -1, 0 },
-	{ "a plus is no number", U64, "+7", -1, 0 },
-	{ "a blank before", U64, " 7", -1, 0 },
-	{ "something after", U64, "7x", -1, 0 },
-	{ "hexadecimal", U64, "0x7", -1, 0 },
-	{ "nothing", U64, "", -1, 0 },
-	{ "a real", DOUBLE, "1.5", 0, 1.5 },
-	{ "a negative real with exponent", DOUBLE, "-2.5e-3", 0, -0.0025 },
-	{ "NaN is refused", DOUBLE, "nan", -1, 0 },
-	{ "infinity is refused", DOUBLE, "inf", -1, 0 },
-	{ "a hexadecimal real is refused", DOUBLE, "0x1p3", -1, 0 },
-	{ "an overflow is refused", DOUBLE, "1e999", -1, 0 },
-	{ "a comma is refused", DOUBLE, "1,5", -1, 0 },
-	{ "a blank before a real", DOUBLE, " 1", -1, 0 },
-	{ "an empty real", DOUBLE, "", -1, 0 },
-	{ "a dot alone", DOUBLE, ".", -1, 0 },
-	{ "bytes", SIZE, "4096", 0, 4096 },
-	{ "k is 1024", SIZE, "4k", 0, 4096 },
-	{ "capitals are the same", SIZE, "16M", 0, 16 << 20 },
-	{ "t is 2^40", SIZE, "1t", 0, 1099511627776. },
-	{ "kb is no unit", SIZE, "4kb", -1, 0 },
-	{ "a fraction is no size", SIZE, "1.5k", -1, 0 },
-	{ "a unit alone", SIZE, "k", -1, 0 },
-	{ "2^63 does not fit", SIZE, "8388608t", -1, 0 },
-	{ "the largest size", SIZE, "8388607t", 0, 8388607. * 1099511627776. },
-	{ "bare numbers are seconds", DURATION, "90", 0, 90e9 },
-	{ "seconds", DURATION, "90s", 0, 90e9 },
-	{ "minutes", DURATION, "5m", 0, 300e9 },
-	{ "hours", DURATION, "2h", 0, 7200e9 },
-	{ "days", DURATION, "1d", 0, 86400e9 },
-	{ "ms is no unit", DURATION, "5ms", -1, 0 },
-	{ "a time that overflows", DURATION, "9223372037", -1, 0 },
-	{ "a negative time", DURATION, "-1s", -1, 0 },
+	{"a number within its range", U64, "7", 0, 7},
+	{"the lower limit is in", U64, "3", 0, 3},
+	{"the upper limit is in", U64, "20", 0, 20},
+	{"leading zeros are decimal", U64, "010", 0, 10},
+	{"below the range", U64, "2", -1, 0},
+	{"above the range", U64, "21", -1, 0},
+	{"2^64 does not wrap", U64, "18446744073709551616", -1, 0},
+	{"2^64 + 7 does not wrap", U64, "18446744073709551623", -1, 0},
+	{"a minus is no number", U64, "-7", -1, 0},
+	{"a plus is no number", U64, "+7", -1, 0},
+	{"a blank before", U64, " 7", -1, 0},
+	{"something after", U64, "7x", -1, 0},
+	{"hexadecimal", U64, "0x7", -1, 0},
+	{"nothing", U64, "", -1, 0},
+	{"a real", DOUBLE, "1.5", 0, 1.5},
+	{"a negative real with exponent", DOUBLE, "-2.5e-3", 0, -0.0025},
+	{"NaN is refused", DOUBLE, "nan", -1, 0},
+	{"infinity is refused", DOUBLE, "inf", -1, 0},
+	{"a hexadecimal real is refused", DOUBLE, "0x1p3", -1, 0},
+	{"an overflow is refused", DOUBLE, "1e999", -1, 0},
+	{"a comma is refused", DOUBLE, "1,5", -1, 0},
+	{"a blank before a real", DOUBLE, " 1", -1, 0},
+	{"an empty real", DOUBLE, "", -1, 0},
+	{"a dot alone", DOUBLE, ".", -1, 0},
+	{"bytes", SIZE, "4096", 0, 4096},
+	{"k is 1024", SIZE, "4k", 0, 4096},
+	{"capitals are the same", SIZE, "16M", 0, 16 << 20},
+	{"t is 2^40", SIZE, "1t", 0, 1099511627776.},
+	{"kb is no unit", SIZE, "4kb", -1, 0},
+	{"a fraction is no size", SIZE, "1.5k", -1, 0},
+	{"a unit alone", SIZE, "k", -1, 0},
+	{"2^63 does not fit", SIZE, "8388608t", -1, 0},
+	{"the largest size", SIZE, "8388607t", 0, 8388607. * 1099511627776.},
+	{"bare numbers are seconds", DURATION, "90", 0, 90e9},
+	{"seconds", DURATION, "90s", 0, 90e9},
+	{"minutes", DURATION, "5m", 0, 300e9},
+	{"hours", DURATION, "2h", 0, 7200e9},
+	{"days", DURATION, "1d", 0, 86400e9},
+	{"ms is no unit", DURATION, "5ms", -1, 0},
+	{"a time that overflows", DURATION, "9223372037", -1, 0},
+	{"a negative time", DURATION, "-1s", -1, 0},
 };
 
 static void follows_row(void **state)
@@ -140,7 +140,7 @@ static void nul_bytes_are_kept(void **state)
 
 static void the_limit_is_kept_and_said(void **state)
 {
-	struct fb_str s = { .max = 10 };
+	struct fb_str s = {.max = 10};
 
 	for (int i = 0; i < 5; i++)
 		fb_str_add(&s, "ab");
@@ -219,8 +219,8 @@ int main(void)
 	struct CMUnitTest tests[FB_ARRAY_SIZE(rows) + FB_ARRAY_SIZE(rest)];
 
 	for (size_t i = 0; i < FB_ARRAY_SIZE(rows); i++)
-		tests[i] = (struct CMUnitTest){ rows[i].name, follows_row, NULL, NULL,
-						(void *)(uintptr_t)&rows[i] };
+		tests[i] = (struct CMUnitTest){rows[i].name, follows_row, NULL, NULL,
+					       (void *)(uintptr_t)&rows[i]};
 	memcpy(tests + FB_ARRAY_SIZE(rows), rest, sizeof(rest));
 	return cmocka_run_group_tests_name("str", tests, NULL, NULL);
 }

@@ -37,7 +37,7 @@ static int make_cell(const struct fb_testcase *t, char *const *pairs, struct fb_
 		char *eq = strchr(copies[i], '=');
 
 		*eq = '\0';
-		params[i] = (struct fb_param){ copies[i], eq + 1 };
+		params[i] = (struct fb_param){copies[i], eq + 1};
 	}
 	return fb_cell_new(t, params, nr, ret, ret_bad, err);
 }
@@ -47,7 +47,7 @@ static struct fb_cell cell_of(const char *testcase, const char *text)
 	FB_CLEANUP(fb_strvp) char **pairs = NULL;
 	FB_CLEANUP(fb_freep) char *copy = fb_xstrdup(text);
 	struct fb_error err = FB_ERROR_INIT;
-	struct fb_cell cell = { 0 };
+	struct fb_cell cell = {0};
 	char *save = NULL;
 	int bad;
 
@@ -131,8 +131,8 @@ static void a_recorded_output_is_read_as_wanted(void **state)
 	FB_CLEANUP(fb_str_release) struct fb_str out = read_whole(out_path);
 	FB_CLEANUP(fb_str_release) struct fb_str want = read_whole(want_path);
 	FB_CLEANUP(fb_strvp) char **lines = NULL, **pairs = NULL;
-	FB_CLEANUP(fb_values_release) struct fb_values values = { 0 };
-	FB_CLEANUP(fb_cell_release) struct fb_cell cell = { 0 };
+	FB_CLEANUP(fb_values_release) struct fb_values values = {0};
+	FB_CLEANUP(fb_cell_release) struct fb_cell cell = {0};
 	struct fb_error err = FB_ERROR_INIT;
 	int bad, rc, wants = 0;
 	char *save = NULL;
@@ -188,8 +188,7 @@ static void find_samples(void)
 				*t,
 				fb_xasprintf("%s/%.*s", dir,
 					     (int)(strrchr(e->d_name, '.') - e->d_name), e->d_name),
-				ok
-			};
+				ok};
 		}
 		if (d)
 			closedir(d);
@@ -299,22 +298,22 @@ struct metric_row {
 };
 
 static const struct metric_row metric_row[] = {
-	{ "fio.write_iops", "fio.write_iops", "IO/s", FB_BETTER_HIGHER },
-	{ "fio.write_bw_MBps", "fio.write_bw_MBps", "MiB/s", FB_BETTER_HIGHER },
-	{ "fio.write_clat_99%_ns", "fio.write_clat_99%_ns", "ns", FB_BETTER_LOWER },
-	{ "sync-latency.create_512_ms", "sync-latency.create_*_ms", "ms", FB_BETTER_LOWER },
-	{ "sync-latency.create_total_ms", "sync-latency.create_total_ms", "ms", FB_BETTER_LOWER },
-	{ "iostat.wkB/s", "iostat.wkB/s", "KiB/s", FB_BETTER_NEITHER },
-	{ "iostat.await", "iostat.await", "ms", FB_BETTER_LOWER },
-	{ "iostat.util", "iostat.util", "%", FB_BETTER_NEITHER },
-	{ "blk.flush_ios", "blk.flush_ios", "requests", FB_BETTER_NEITHER },
-	{ "blk.something_new", "blk.*", "count", FB_BETTER_NEITHER },
-	{ "time.system_time", "time.system_time", "s", FB_BETTER_LOWER },
-	{ "vmstat.system.cs", "vmstat.system.cs", "switches/s", FB_BETTER_NEITHER },
-	{ "fio.write_iop", NULL },
-	{ "sync-latency.create__ms", NULL },
-	{ "blk.", NULL },
-	{ "", NULL },
+	{"fio.write_iops", "fio.write_iops", "IO/s", FB_BETTER_HIGHER},
+	{"fio.write_bw_MBps", "fio.write_bw_MBps", "MiB/s", FB_BETTER_HIGHER},
+	{"fio.write_clat_99%_ns", "fio.write_clat_99%_ns", "ns", FB_BETTER_LOWER},
+	{"sync-latency.create_512_ms", "sync-latency.create_*_ms", "ms", FB_BETTER_LOWER},
+	{"sync-latency.create_total_ms", "sync-latency.create_total_ms", "ms", FB_BETTER_LOWER},
+	{"iostat.wkB/s", "iostat.wkB/s", "KiB/s", FB_BETTER_NEITHER},
+	{"iostat.await", "iostat.await", "ms", FB_BETTER_LOWER},
+	{"iostat.util", "iostat.util", "%", FB_BETTER_NEITHER},
+	{"blk.flush_ios", "blk.flush_ios", "requests", FB_BETTER_NEITHER},
+	{"blk.something_new", "blk.*", "count", FB_BETTER_NEITHER},
+	{"time.system_time", "time.system_time", "s", FB_BETTER_LOWER},
+	{"vmstat.system.cs", "vmstat.system.cs", "switches/s", FB_BETTER_NEITHER},
+	{"fio.write_iop", NULL},
+	{"sync-latency.create__ms", NULL},
+	{"blk.", NULL},
+	{"", NULL},
 };
 
 static void a_metric_is_found_by_name_or_family(void **state)
@@ -340,11 +339,24 @@ static void a_metric_is_found_by_name_or_family(void **state)
 static void every_counter_of_the_agent_is_in_the_table(void **state)
 {
 	static const char *const names[] = {
-		"iostat.r/s", "iostat.w/s", "iostat.rkB/s", "iostat.wkB/s", "iostat.f/s",
-		"iostat.await", "iostat.util", "blk.read_ios", "blk.read_sectors",
-		"blk.write_ios", "blk.write_sectors", "blk.write_merges", "blk.flush_ios",
-		"time.user_time", "time.system_time", "time.elapsed_time",
-		"time.voluntary_context_switches", "time.involuntary_context_switches",
+		"iostat.r/s",
+		"iostat.w/s",
+		"iostat.rkB/s",
+		"iostat.wkB/s",
+		"iostat.f/s",
+		"iostat.await",
+		"iostat.util",
+		"blk.read_ios",
+		"blk.read_sectors",
+		"blk.write_ios",
+		"blk.write_sectors",
+		"blk.write_merges",
+		"blk.flush_ios",
+		"time.user_time",
+		"time.system_time",
+		"time.elapsed_time",
+		"time.voluntary_context_switches",
+		"time.involuntary_context_switches",
 		"vmstat.system.cs",
 	};
 
@@ -365,32 +377,34 @@ struct key_row {
 };
 
 static const struct key_row key_row[] = {
-	{ "fio", "fs=btrfs;bs=4096;size=1024k;nr_task=8t",
-	  "testcase=fio,bs=4k,direct=0,end_fsync=0,fallocate=native,fdatasync=0,fs=btrfs,fsync=0,"
-	  "iodepth=1,ioengine=psync,mount_options=,nr_task=8,number_ios=0,runs=1,runtime=0s,"
-	  "rw=randwrite,rwmixread=50%25,size=1m",
-	  "fio fs=btrfs nr_task=8 size=1m" },
+	{"fio", "fs=btrfs;bs=4096;size=1024k;nr_task=8t",
+	 "testcase=fio,bs=4k,direct=0,end_fsync=0,fallocate=native,fdatasync=0,fs=btrfs,fsync=0,"
+	 "iodepth=1,ioengine=psync,mount_options=,nr_task=8,number_ios=0,runs=1,runtime=0s,"
+	 "rw=randwrite,rwmixread=50%25,size=1m",
+	 "fio fs=btrfs nr_task=8 size=1m"},
 	/* The order in which they were given, and the timeout, do not matter. */
-	{ "fio", "timeout=3h;nr_task=8;size=1m;fs=btrfs",
-	  "testcase=fio,bs=4k,direct=0,end_fsync=0,fallocate=native,fdatasync=0,fs=btrfs,fsync=0,"
-	  "iodepth=1,ioengine=psync,mount_options=,nr_task=8,number_ios=0,runs=1,runtime=0s,"
-	  "rw=randwrite,rwmixread=50%25,size=1m",
-	  "fio fs=btrfs nr_task=8 size=1m timeout=3h" },
-	{ "sync-latency", "nr_files=64..256, 1000;mount_options=noatime,nobarrier",
-	  "testcase=sync-latency,fs=ext4,method=sync,mount_options=noatime%2Cnobarrier,"
-	  "nr_files=64+128+256+1000,runs=1,size=16k",
-	  "sync-latency fs=ext4 mount_options=noatime,nobarrier nr_files=64+128+256+1000" },
-	{ "sync-latency", "", "testcase=sync-latency,fs=ext4,method=sync,mount_options=,"
-	  "nr_files=512+1024,runs=1,size=16k", "sync-latency fs=ext4" },
-	{ "command", "command=./b.sh --n=3 \xc3\xa9",
-	  "testcase=command,better=higher,command=./b.sh%20--n%3D3%20%C3%A9,"
-	  "exit=must-be-0,fs=none,mount_options=,runs=1",
-	  "command command=./b.sh --n=3 \xc3\xa9 fs=none" },
-	{ "sysbench-fileio", "filenum=1024f;size=64G;period=600s;nr_threads=4t",
-	  "testcase=sysbench-fileio,bs=16k,events=2000,filenum=1024,fs=ext4,fsync_all=0,"
-	  "fsync_end=1,fsync_freq=100,fsync_mode=fsync,iomode=sync,layout=write,mount_options=,"
-	  "nr_threads=4,open_flags=none,period=10m,runs=1,rwmode=rndwr,size=64g",
-	  "sysbench-fileio fs=ext4 nr_threads=4 size=64g filenum=1024 period=10m" },
+	{"fio", "timeout=3h;nr_task=8;size=1m;fs=btrfs",
+	 "testcase=fio,bs=4k,direct=0,end_fsync=0,fallocate=native,fdatasync=0,fs=btrfs,fsync=0,"
+	 "iodepth=1,ioengine=psync,mount_options=,nr_task=8,number_ios=0,runs=1,runtime=0s,"
+	 "rw=randwrite,rwmixread=50%25,size=1m",
+	 "fio fs=btrfs nr_task=8 size=1m timeout=3h"},
+	{"sync-latency", "nr_files=64..256, 1000;mount_options=noatime,nobarrier",
+	 "testcase=sync-latency,fs=ext4,method=sync,mount_options=noatime%2Cnobarrier,"
+	 "nr_files=64+128+256+1000,runs=1,size=16k",
+	 "sync-latency fs=ext4 mount_options=noatime,nobarrier nr_files=64+128+256+1000"},
+	{"sync-latency", "",
+	 "testcase=sync-latency,fs=ext4,method=sync,mount_options=,"
+	 "nr_files=512+1024,runs=1,size=16k",
+	 "sync-latency fs=ext4"},
+	{"command", "command=./b.sh --n=3 \xc3\xa9",
+	 "testcase=command,better=higher,command=./b.sh%20--n%3D3%20%C3%A9,"
+	 "exit=must-be-0,fs=none,mount_options=,runs=1",
+	 "command command=./b.sh --n=3 \xc3\xa9 fs=none"},
+	{"sysbench-fileio", "filenum=1024f;size=64G;period=600s;nr_threads=4t",
+	 "testcase=sysbench-fileio,bs=16k,events=2000,filenum=1024,fs=ext4,fsync_all=0,"
+	 "fsync_end=1,fsync_freq=100,fsync_mode=fsync,iomode=sync,layout=write,mount_options=,"
+	 "nr_threads=4,open_flags=none,period=10m,runs=1,rwmode=rndwr,size=64g",
+	 "sysbench-fileio fs=ext4 nr_threads=4 size=64g filenum=1024 period=10m"},
 };
 
 static void a_cell_has_one_key_however_it_is_written(void **state)
@@ -413,42 +427,44 @@ struct bad_cell_row {
 
 static const struct bad_cell_row bad_cell_row[] = {
 	/* T14: an unknown parameter is an error, never one default job. */
-	{ "fio", "rw=read;nr_tasks=4",
-	  "testcase 'fio' has no parameter 'nr_tasks'; did you mean 'nr_task'?", 1 },
-	{ "fio", "colour=red", "testcase 'fio' has no parameter 'colour', only fs, ", 0 },
-	{ "fio", "rw=randwirte", "rw: 'randwirte' is not one of read|write|randread|randwrite|rw|"
-	  "randrw; did you mean 'randwrite'?", 0 },
-	{ "fio", "fs=ntfs", "fs: 'ntfs' is not one of btrfs|", 0 },
-	{ "fio", "bs=4q", "bs: '4q' is not a size", 0 },
-	{ "fio", "bs=", "bs: needs a value", 0 },
-	{ "fio", "bs=100", "bs: not from 512 to 1g", -1 },
-	{ "fio", "bs=1m;size=4k", "size: smaller than bs", -1 },
-	{ "fio", "size=128t", "size: larger than 64t", -1 },
-	{ "fio", "nr_task=0", "nr_task: '0' is not a number from 1 to 4096", 0 },
-	{ "fio", "nr_task=4x", "nr_task: '4x' is not a number", 0 },
-	{ "fio", "fsync=-1", "fsync: '-1' is not a number", 0 },
-	{ "fio", "rwmixread=101%", "rwmixread: '101%' is not a percentage", 0 },
-	{ "fio", "runtime=5x", "runtime: '5x' is not a duration", 0 },
-	{ "fio", "runtime=5s;number_ios=7", "number_ios and runtime: only one of them", -1 },
-	{ "fio", "rw=read;rw=write", "'rw' is given twice", 1 },
+	{"fio", "rw=read;nr_tasks=4",
+	 "testcase 'fio' has no parameter 'nr_tasks'; did you mean 'nr_task'?", 1},
+	{"fio", "colour=red", "testcase 'fio' has no parameter 'colour', only fs, ", 0},
+	{"fio", "rw=randwirte",
+	 "rw: 'randwirte' is not one of read|write|randread|randwrite|rw|"
+	 "randrw; did you mean 'randwrite'?",
+	 0},
+	{"fio", "fs=ntfs", "fs: 'ntfs' is not one of btrfs|", 0},
+	{"fio", "bs=4q", "bs: '4q' is not a size", 0},
+	{"fio", "bs=", "bs: needs a value", 0},
+	{"fio", "bs=100", "bs: not from 512 to 1g", -1},
+	{"fio", "bs=1m;size=4k", "size: smaller than bs", -1},
+	{"fio", "size=128t", "size: larger than 64t", -1},
+	{"fio", "nr_task=0", "nr_task: '0' is not a number from 1 to 4096", 0},
+	{"fio", "nr_task=4x", "nr_task: '4x' is not a number", 0},
+	{"fio", "fsync=-1", "fsync: '-1' is not a number", 0},
+	{"fio", "rwmixread=101%", "rwmixread: '101%' is not a percentage", 0},
+	{"fio", "runtime=5x", "runtime: '5x' is not a duration", 0},
+	{"fio", "runtime=5s;number_ios=7", "number_ios and runtime: only one of them", -1},
+	{"fio", "rw=read;rw=write", "'rw' is given twice", 1},
 	/* T1's harmless note would hide that the cell is not what its name says. */
-	{ "fio", "iodepth=32", "iodepth: ioengine 'psync' has no more than one", -1 },
-	{ "fio", "runs=0", "runs: '0' is not a number from 1 to 1000", 0 },
-	{ "fio", "timeout=0s", "timeout: must be longer than nothing", -1 },
-	{ "fio", "mount_options=a\nb", "mount_options: control bytes", 0 },
-	{ "fio", "mount_options=\xff", "mount_options: not UTF-8", 0 },
-	{ "sysbench-fileio", "events=0", "events and period: one of them is needed", -1 },
-	{ "sysbench-fileio", "size=1m;filenum=128f", "size: less than one block", -1 },
-	{ "sysbench-fileio", "size=1000000", "size: not a whole number of blocks", -1 },
-	{ "sync-latency", "nr_files=none", "nr_files: 'none' is not a number", 0 },
-	{ "sync-latency", "nr_files=,", "nr_files: ',' is not a list", 0 },
-	{ "sync-latency", "nr_files=1024,512", "nr_files: '1024,512' is not a rising list", 0 },
-	{ "sync-latency", "nr_files=1..", "nr_files: '' is not a number", 0 },
-	{ "sync-latency", "nr_files=99999999", "nr_files: '99999999' is not a number from 1", 0 },
-	{ "sync-latency", "size=2m", "size: not from 1 to 1m", -1 },
-	{ "command", "better=lower", "testcase 'command' needs 'command'", -1 },
-	{ "command", "command=make | tee log", "command: no shell runs the command, so '|'", -1 },
-	{ "command", "command=@fio settle", "command: a program's name cannot begin with '@'", -1 },
+	{"fio", "iodepth=32", "iodepth: ioengine 'psync' has no more than one", -1},
+	{"fio", "runs=0", "runs: '0' is not a number from 1 to 1000", 0},
+	{"fio", "timeout=0s", "timeout: must be longer than nothing", -1},
+	{"fio", "mount_options=a\nb", "mount_options: control bytes", 0},
+	{"fio", "mount_options=\xff", "mount_options: not UTF-8", 0},
+	{"sysbench-fileio", "events=0", "events and period: one of them is needed", -1},
+	{"sysbench-fileio", "size=1m;filenum=128f", "size: less than one block", -1},
+	{"sysbench-fileio", "size=1000000", "size: not a whole number of blocks", -1},
+	{"sync-latency", "nr_files=none", "nr_files: 'none' is not a number", 0},
+	{"sync-latency", "nr_files=,", "nr_files: ',' is not a list", 0},
+	{"sync-latency", "nr_files=1024,512", "nr_files: '1024,512' is not a rising list", 0},
+	{"sync-latency", "nr_files=1..", "nr_files: '' is not a number", 0},
+	{"sync-latency", "nr_files=99999999", "nr_files: '99999999' is not a number from 1", 0},
+	{"sync-latency", "size=2m", "size: not from 1 to 1m", -1},
+	{"command", "better=lower", "testcase 'command' needs 'command'", -1},
+	{"command", "command=make | tee log", "command: no shell runs the command, so '|'", -1},
+	{"command", "command=@fio settle", "command: a program's name cannot begin with '@'", -1},
 };
 
 static void a_wrong_parameter_is_refused_with_its_place(void **state)
@@ -491,7 +507,8 @@ static void a_cell_matches_values_in_any_spelling(void **state)
 
 static void the_direction_of_an_unknown_metric_is_the_cells(void **state)
 {
-	FB_CLEANUP(fb_cell_release) struct fb_cell lower = cell_of("command", "command=x;better=lower");
+	FB_CLEANUP(fb_cell_release)
+	struct fb_cell lower = cell_of("command", "command=x;better=lower");
 	FB_CLEANUP(fb_cell_release) struct fb_cell higher = cell_of("command", "command=x");
 	FB_CLEANUP(fb_cell_release)
 	struct fb_cell unknown = cell_of("command", "command=x;better=neither");
@@ -518,48 +535,76 @@ static char *argv_text(const json_t *argv)
 	json_t *a;
 	size_t i;
 
-	json_array_foreach ((json_t *)argv, i, a)
+	json_array_foreach((json_t *)argv, i, a)
 		fb_str_addf(&s, "%s%s", i ? " " : "", json_string_value(a));
 	return fb_str_take(&s);
 }
 
 struct job_row {
 	const char *testcase, *params;
-	const char *mkfs;	   /* NULL: no file system */
-	const char *prepare[3];	   /* parts that each step has */
-	const char *measure;	   /* a part, as all of these */
+	const char *mkfs;	/* NULL: no file system */
+	const char *prepare[3]; /* parts that each step has */
+	const char *measure;	/* a part, as all of these */
 	const char *not_measure;
 	const char *tools;
 };
 
 static const struct job_row job_row[] = {
-	{ "fio", "fs=btrfs;fsync=8;size=16m", "mkfs.btrfs -f -q -K",
-	  { "--create_only=1", "@fio settle" },
-	  "--rw=randwrite --bs=4096 --size=16777216 --numjobs=1 --group_reporting "
-	  "--ioengine=psync --iodepth=1 --direct=0 --fsync=8 --fallocate=native",
-	  "time_based", "fio mkfs.btrfs" },
-	{ "fio", "number_ios=7;bs=64k", "mkfs.ext4 -F -q -E "
-	  "lazy_itable_init=0,lazy_journal_init=0,nodiscard",
-	  { "--create_only=1", "@fio settle" }, "--number_ios=7 --io_size=458752", "--fsync",
-	  "fio mkfs.ext4" },
-	{ "fio", "runtime=2m;fs=xfs;rw=rw;rwmixread=70", "mkfs.xfs -f -q -K",
-	  { "--create_only=1", "@fio settle" }, "--rwmixread=70 --fallocate=native --time_based "
-	  "--runtime=120s", "number_ios", "fio mkfs.xfs" },
-	{ "sysbench-fileio", "fs=btrfs;nr_threads=4", "mkfs.btrfs -f -q -K",
-	  { "sysbench fileio --file-num=4 --file-total-size=67108864 --file-block-size=16384 "
-	    "prepare", "@sysbench-fileio settle" },
-	  "--threads=4 --events=2000 --time=0 --rand-seed=1 run", "extra-flags",
-	  "sysbench mkfs.btrfs" },
-	{ "sysbench-fileio", "layout=fallocate;period=5m;open_flags=direct;filenum=2f",
-	  "mkfs.ext4", { "@sysbench-fileio fallocate 2 33554432", "@sysbench-fileio settle" },
-	  "--file-extra-flags=direct --threads=1 --events=0 --time=300", "prepare",
-	  "sysbench mkfs.ext4" },
-	{ "sync-latency", "fs=f2fs;nr_files=8..32;method=syncfs", "mkfs.f2fs -f -q -t 0",
-	  { "@sync-latency settle" }, "@sync-latency run syncfs 8+16+32 16384", "fio",
-	  "mkfs.f2fs" },
-	{ "command", "command=sh -c 'a  b' \"c d\" e\\ f", NULL, { NULL }, "sh -c a  b c d e f",
-	  "'", "sh" },
-	{ "command", "command=x;fs=ext2", "mkfs.ext2 -F", { NULL }, "x", "sh", "x mkfs.ext2" },
+	{"fio",
+	 "fs=btrfs;fsync=8;size=16m",
+	 "mkfs.btrfs -f -q -K",
+	 {"--create_only=1", "@fio settle"},
+	 "--rw=randwrite --bs=4096 --size=16777216 --numjobs=1 --group_reporting "
+	 "--ioengine=psync --iodepth=1 --direct=0 --fsync=8 --fallocate=native",
+	 "time_based",
+	 "fio mkfs.btrfs"},
+	{"fio",
+	 "number_ios=7;bs=64k",
+	 "mkfs.ext4 -F -q -E "
+	 "lazy_itable_init=0,lazy_journal_init=0,nodiscard",
+	 {"--create_only=1", "@fio settle"},
+	 "--number_ios=7 --io_size=458752",
+	 "--fsync",
+	 "fio mkfs.ext4"},
+	{"fio",
+	 "runtime=2m;fs=xfs;rw=rw;rwmixread=70",
+	 "mkfs.xfs -f -q -K",
+	 {"--create_only=1", "@fio settle"},
+	 "--rwmixread=70 --fallocate=native --time_based "
+	 "--runtime=120s",
+	 "number_ios",
+	 "fio mkfs.xfs"},
+	{"sysbench-fileio",
+	 "fs=btrfs;nr_threads=4",
+	 "mkfs.btrfs -f -q -K",
+	 {"sysbench fileio --file-num=4 --file-total-size=67108864 --file-block-size=16384 "
+	  "prepare",
+	  "@sysbench-fileio settle"},
+	 "--threads=4 --events=2000 --time=0 --rand-seed=1 run",
+	 "extra-flags",
+	 "sysbench mkfs.btrfs"},
+	{"sysbench-fileio",
+	 "layout=fallocate;period=5m;open_flags=direct;filenum=2f",
+	 "mkfs.ext4",
+	 {"@sysbench-fileio fallocate 2 33554432", "@sysbench-fileio settle"},
+	 "--file-extra-flags=direct --threads=1 --events=0 --time=300",
+	 "prepare",
+	 "sysbench mkfs.ext4"},
+	{"sync-latency",
+	 "fs=f2fs;nr_files=8..32;method=syncfs",
+	 "mkfs.f2fs -f -q -t 0",
+	 {"@sync-latency settle"},
+	 "@sync-latency run syncfs 8+16+32 16384",
+	 "fio",
+	 "mkfs.f2fs"},
+	{"command",
+	 "command=sh -c 'a  b' \"c d\" e\\ f",
+	 NULL,
+	 {NULL},
+	 "sh -c a  b c d e f",
+	 "'",
+	 "sh"},
+	{"command", "command=x;fs=ext2", "mkfs.ext2 -F", {NULL}, "x", "sh", "x mkfs.ext2"},
 };
 
 static void check_job(const struct job_row *r, const json_t *job, const struct fb_cell *cell)
@@ -621,33 +666,35 @@ struct split_row {
 };
 
 static const struct split_row split_row[] = {
-	{ "./run", { "./run" } },
-	{ "  a\tb  c ", { "a", "b", "c" } },
-	{ "a 'b  c' \"d e\"", { "a", "b  c", "d e" } },
-	{ "a b'c'\"d\"e", { "a", "bcde" } },
-	{ "a '' \"\"", { "a", "", "" } },
-	{ "a \\  \\\\ \\'", { "a", " ", "\\", "'" } },
-	{ "a \"\\\"\\\\\\$\\n\"", { "a", "\"\\$\\n" } },
-	{ "a '\\n$x`y`'", { "a", "\\n$x`y`" } },
-	{ "a --x=1,2:3%4@5!#{}^", { "a", "--x=1,2:3%4@5!#{}^" } },
-	{ "a $'b\\n\\'\\\\\\x7f'c", { "a", "b\n'\\\x7f" "c" } },
-	{ "a $'b", { NULL }, "the quote $' is not closed" },
-	{ "a $'\\q'", { NULL }, "within $'...' only" },
-	{ "a $'\\x00'", { NULL }, "within $'...' only" },
-	{ "", { NULL }, "needs a program" },
-	{ "   ", { NULL }, "needs a program" },
-	{ "''", { NULL }, "needs a program" },
-	{ "a 'b", { NULL }, "the quote ' is not closed" },
-	{ "a \"b", { NULL }, "the quote \" is not closed" },
-	{ "a \\", { NULL }, "ends with a backslash" },
-	{ "a > b", { NULL }, "so '>' means nothing" },
-	{ "a; b", { NULL }, "so ';' means nothing" },
-	{ "a && b", { NULL }, "so '&' means nothing" },
-	{ "a $HOME", { NULL }, "so '$' means nothing" },
-	{ "a \"$HOME\"", { NULL }, "so '$' means nothing" },
-	{ "a `b`", { NULL }, "so '`' means nothing" },
-	{ "a *.c", { NULL }, "so '*' means nothing" },
-	{ "~/x", { NULL }, "so '~' means nothing" },
+	{"./run", {"./run"}},
+	{"  a\tb  c ", {"a", "b", "c"}},
+	{"a 'b  c' \"d e\"", {"a", "b  c", "d e"}},
+	{"a b'c'\"d\"e", {"a", "bcde"}},
+	{"a '' \"\"", {"a", "", ""}},
+	{"a \\  \\\\ \\'", {"a", " ", "\\", "'"}},
+	{"a \"\\\"\\\\\\$\\n\"", {"a", "\"\\$\\n"}},
+	{"a '\\n$x`y`'", {"a", "\\n$x`y`"}},
+	{"a --x=1,2:3%4@5!#{}^", {"a", "--x=1,2:3%4@5!#{}^"}},
+	{"a $'b\\n\\'\\\\\\x7f'c",
+	 {"a", "b\n'\\\x7f"
+	       "c"}},
+	{"a $'b", {NULL}, "the quote $' is not closed"},
+	{"a $'\\q'", {NULL}, "within $'...' only"},
+	{"a $'\\x00'", {NULL}, "within $'...' only"},
+	{"", {NULL}, "needs a program"},
+	{"   ", {NULL}, "needs a program"},
+	{"''", {NULL}, "needs a program"},
+	{"a 'b", {NULL}, "the quote ' is not closed"},
+	{"a \"b", {NULL}, "the quote \" is not closed"},
+	{"a \\", {NULL}, "ends with a backslash"},
+	{"a > b", {NULL}, "so '>' means nothing"},
+	{"a; b", {NULL}, "so ';' means nothing"},
+	{"a && b", {NULL}, "so '&' means nothing"},
+	{"a $HOME", {NULL}, "so '$' means nothing"},
+	{"a \"$HOME\"", {NULL}, "so '$' means nothing"},
+	{"a `b`", {NULL}, "so '`' means nothing"},
+	{"a *.c", {NULL}, "so '*' means nothing"},
+	{"~/x", {NULL}, "so '~' means nothing"},
 };
 
 static void a_command_is_split_without_a_shell(void **state)
@@ -696,10 +743,11 @@ static void joined_words_are_split_into_the_same(void **state)
 
 static void no_value_is_no_error_for_a_verdict_by_status(void **state)
 {
-	FB_CLEANUP(fb_cell_release) struct fb_cell verdict = cell_of("command", "command=x;exit=verdict");
+	FB_CLEANUP(fb_cell_release)
+	struct fb_cell verdict = cell_of("command", "command=x;exit=verdict");
 	FB_CLEANUP(fb_cell_release) struct fb_cell plain = cell_of("command", "command=x");
 	FB_CLEANUP(fb_cell_release) struct fb_cell fio = cell_of("fio", "");
-	FB_CLEANUP(fb_values_release) struct fb_values values = { 0 };
+	FB_CLEANUP(fb_values_release) struct fb_values values = {0};
 	struct fb_error err = FB_ERROR_INIT;
 	static const char out[] = "PASS\nops 12\n";
 
@@ -717,7 +765,7 @@ static void no_value_is_no_error_for_a_verdict_by_status(void **state)
 static void a_result_file_adds_to_the_output(void **state)
 {
 	static const char file[] = "# mine\n\nops 12\n  firstbad: lat 3.5\n";
-	FB_CLEANUP(fb_values_release) struct fb_values values = { 0 };
+	FB_CLEANUP(fb_values_release) struct fb_values values = {0};
 	FB_CLEANUP(fb_str_release) struct fb_str out = FB_STR_INIT;
 	struct fb_error err = FB_ERROR_INIT;
 
@@ -746,7 +794,7 @@ static void a_torn_result_file_is_refused(void **state)
 
 static void values_take_each_name_once_and_only_numbers(void **state)
 {
-	FB_CLEANUP(fb_values_release) struct fb_values values = { 0 };
+	FB_CLEANUP(fb_values_release) struct fb_values values = {0};
 	struct fb_error err = FB_ERROR_INIT;
 
 	assert_ok(fb_values_add(&values, "a.b/c%_ns", 1.5, &err), &err);
@@ -768,7 +816,7 @@ static void values_take_each_name_once_and_only_numbers(void **state)
 
 static void notes_are_one_line_each_and_limited(void **state)
 {
-	FB_CLEANUP(fb_values_release) struct fb_values values = { 0 };
+	FB_CLEANUP(fb_values_release) struct fb_values values = {0};
 
 	for (int i = 0; i < 10 * FB_NOTES_MAX; i++)
 		fb_values_note(&values, "%d: a\nb\033[31m\xc3\xa9", i);
@@ -782,18 +830,18 @@ struct tool_row {
 };
 
 static const struct tool_row tool_row[] = {
-	{ "fio 3.33", "fio 3.16", true },
-	{ "fio 3.33", "fio 3.36-60-gbb4a", true },
-	{ "fio 2.1.3", "fio 3.33", false },
-	{ "fio 3.33", "fio 33.3", false },
-	{ "sysbench 1.0.20", "sysbench 1.0.18", true },
-	{ "sysbench 1.0.20", "sysbench 0.4.12", false },
-	{ "sysbench 0.5", "sysbench 0.4.12", false },
-	{ "sysbench 0.4.10", "sysbench 0.4.12", true },
-	{ "sysbench 0.4.10", "sysbench 0.42", false },
-	{ "fio 1.0", "sysbench 1.0", false },
-	{ NULL, "fio 3.33", false },
-	{ NULL, NULL, true },
+	{"fio 3.33", "fio 3.16", true},
+	{"fio 3.33", "fio 3.36-60-gbb4a", true},
+	{"fio 2.1.3", "fio 3.33", false},
+	{"fio 3.33", "fio 33.3", false},
+	{"sysbench 1.0.20", "sysbench 1.0.18", true},
+	{"sysbench 1.0.20", "sysbench 0.4.12", false},
+	{"sysbench 0.5", "sysbench 0.4.12", false},
+	{"sysbench 0.4.10", "sysbench 0.4.12", true},
+	{"sysbench 0.4.10", "sysbench 0.42", false},
+	{"fio 1.0", "sysbench 1.0", false},
+	{NULL, "fio 3.33", false},
+	{NULL, NULL, true},
 };
 
 static void values_of_other_tool_versions_do_not_agree(void **state)
@@ -814,13 +862,14 @@ static void huge_outputs_are_refused(void **state)
 	FB_CLEANUP(fb_freep) char *out = fb_xmalloc(len);
 
 	for (const struct fb_testcase *const *t = fb_testcases(); *t; t++) {
-		FB_CLEANUP(fb_cell_release) struct fb_cell cell =
+		FB_CLEANUP(fb_cell_release)
+		struct fb_cell cell =
 			cell_of((*t)->name, strcmp((*t)->name, "command") ? "" : "command=x");
-		static const char fill[] = { 'x', '\n', '\0', '{', '[', '"' };
+		static const char fill[] = {'x', '\n', '\0', '{', '[', '"'};
 
 		for (size_t i = 0; i < FB_ARRAY_SIZE(fill); i++) {
 			struct fb_error err = FB_ERROR_INIT;
-			struct fb_values values = { 0 };
+			struct fb_values values = {0};
 
 			memset(out, fill[i], len);
 			assert_int_equal((*t)->parse(&cell, out, len, &values, &err), -1);
@@ -838,10 +887,10 @@ static void sync_latency_runs_and_is_read(void **state)
 	const struct fb_testcase *t = fb_testcase_find("sync-latency");
 	FB_CLEANUP(fb_cell_release)
 	struct fb_cell cell = cell_of("sync-latency", "nr_files=2,5;size=3;method=syncfs");
-	FB_CLEANUP(fb_values_release) struct fb_values values = { 0 };
+	FB_CLEANUP(fb_values_release) struct fb_values values = {0};
 	FB_CLEANUP(fb_str_release) struct fb_str out = FB_STR_INIT;
-	static char arg[][8] = { "x", "run", "syncfs", "2+5", "3" };
-	char *argv[] = { arg[0], arg[1], arg[2], arg[3], arg[4], NULL };
+	static char arg[][8] = {"x", "run", "syncfs", "2+5", "3"};
+	char *argv[] = {arg[0], arg[1], arg[2], arg[3], arg[4], NULL};
 	char dir[] = "u-testcases.XXXXXX", back[4096];
 	struct fb_error err = FB_ERROR_INIT;
 	int saved, fd, rc;
@@ -867,8 +916,8 @@ static void sync_latency_runs_and_is_read(void **state)
 
 static void a_guest_refuses_unknown_arguments(void **state)
 {
-	static char arg[][8] = { "x", "nothing" };
-	char *argv[] = { arg[0], arg[1], NULL };
+	static char arg[][8] = {"x", "nothing"};
+	char *argv[] = {arg[0], arg[1], NULL};
 
 	for (const struct fb_testcase *const *t = fb_testcases(); *t; t++)
 		if ((*t)->guest)
@@ -878,8 +927,8 @@ static void a_guest_refuses_unknown_arguments(void **state)
 static void the_template_is_a_working_testcase(void **state)
 {
 	const struct fb_testcase *t = &fb_testcase_template;
-	FB_CLEANUP(fb_values_release) struct fb_values values = { 0 };
-	FB_CLEANUP(fb_cell_release) struct fb_cell cell = { 0 };
+	FB_CLEANUP(fb_values_release) struct fb_values values = {0};
+	FB_CLEANUP(fb_cell_release) struct fb_cell cell = {0};
 	struct fb_error err = FB_ERROR_INIT;
 	int bad;
 
@@ -897,17 +946,23 @@ struct nearest_row {
 };
 
 static const struct nearest_row nearest_row[] = {
-	{ "nr_tasks", "nr_task" }, { "nrtask", "nr_task" }, { "NR_TASK", "nr_task" },
-	{ "szie", "size" },	   { "sise", "size" },	    { "colour", NULL },
-	{ "x", NULL },		   { "", NULL },	    { "b", "bs" },
+	{"nr_tasks", "nr_task"},
+	{"nrtask", "nr_task"},
+	{"NR_TASK", "nr_task"},
+	{"szie", "size"},
+	{"sise", "size"},
+	{"colour", NULL},
+	{"x", NULL},
+	{"", NULL},
+	{"b", "bs"},
 };
 
 static void a_mistyped_name_has_a_nearest_known_one(void **state)
 {
-	static const char *const known[] = { "nr_task", "size", "bs", "fallocate" };
+	static const char *const known[] = {"nr_task", "size", "bs", "fallocate"};
 
 	for (size_t i = 0; i < FB_ARRAY_SIZE(nearest_row); i++) {
-		struct fb_nearest n = { .name = nearest_row[i].typed };
+		struct fb_nearest n = {.name = nearest_row[i].typed};
 		const char *got;
 
 		for (size_t j = 0; j < FB_ARRAY_SIZE(known); j++)
@@ -959,9 +1014,9 @@ int main(void)
 		/* One line a sample, named after its file. */
 		const char *name = strstr(samples[i].path, "t/data/testcases/");
 
-		all[nr_plain + i] = (struct CMUnitTest){ name ? name : samples[i].path,
-							 a_recorded_output_is_read_as_wanted, NULL,
-							 NULL, &samples[i] };
+		all[nr_plain + i] = (struct CMUnitTest){name ? name : samples[i].path,
+							a_recorded_output_is_read_as_wanted, NULL,
+							NULL, &samples[i]};
 	}
 	rc = _cmocka_run_group_tests("testcases", all, nr_plain + nr_samples, NULL, NULL);
 	for (size_t i = 0; i < nr_samples; i++)

@@ -264,8 +264,8 @@ static void assert_user_unchanged(struct user *before)
 
 static void checkout_makes_the_tree_of_any_commit(void **state)
 {
-	static const char *const revs[] = { "c-0-0", "c-4-4", "c-2-1", "c-2-1", "c-0-4", "c-4-0",
-					    "main" };
+	static const char *const revs[] = {"c-0-0", "c-4-4", "c-2-1", "c-2-1",
+					   "c-0-4", "c-4-0", "main"};
 	struct fb_history *h;
 	struct fb_worktree *wt;
 
@@ -509,9 +509,10 @@ static void hook(const char *name)
 
 static void settings_and_hooks_of_the_user_stay_out(void **state)
 {
-	static const char *const hooks[] = { "post-checkout", "post-index-change", "fsmonitor",
-					     "reference-transaction", "pre-auto-gc", "filter" };
-	static const char *const scopes[] = { "--global", "--local" };
+	static const char *const hooks[] = {"post-checkout", "post-index-change",
+					    "fsmonitor",     "reference-transaction",
+					    "pre-auto-gc",   "filter"};
+	static const char *const scopes[] = {"--global", "--local"};
 	char *hooks_dir = under(scratch, "hooks"), *monitor = under(scratch, "hooks/fsmonitor");
 	struct fb_str tree = FB_STR_INIT;
 	char *filter = under(scratch, "hooks/filter"), *attributes = under(scratch, "attributes");
@@ -543,17 +544,28 @@ static void settings_and_hooks_of_the_user_stay_out(void **state)
 	write_file(repo, ".git/info/sparse-checkout", "/a/\n");
 	for (size_t i = 0; i < FB_ARRAY_SIZE(scopes); i++) {
 		const char *setting[][2] = {
-			{ "core.autocrlf", "true" }, { "core.eol", "crlf" },
-			{ "core.attributesFile", attributes }, { "core.excludesFile", attributes },
-			{ "core.fsmonitor", monitor }, { "core.sparseCheckout", "true" },
-			{ "core.symlinks", "false" }, { "core.fileMode", "false" },
-			{ "core.untrackedCache", "true" }, { "core.splitIndex", "true" },
-			{ "core.logAllRefUpdates", "always" }, { "core.checkStat", "minimal" },
-			{ "core.trustctime", "false" }, { "submodule.recurse", "true" },
-			{ "gc.auto", "1" }, { "filter.evil.smudge", filter },
-			{ "filter.evil.clean", filter }, { "filter.evil.required", "true" },
-			{ "worktree.useRelativePaths", "true" }, { "feature.manyFiles", "true" },
-			{ "core.hooksPath", hooks_dir }, { "status.showUntrackedFiles", "no" },
+			{"core.autocrlf", "true"},
+			{"core.eol", "crlf"},
+			{"core.attributesFile", attributes},
+			{"core.excludesFile", attributes},
+			{"core.fsmonitor", monitor},
+			{"core.sparseCheckout", "true"},
+			{"core.symlinks", "false"},
+			{"core.fileMode", "false"},
+			{"core.untrackedCache", "true"},
+			{"core.splitIndex", "true"},
+			{"core.logAllRefUpdates", "always"},
+			{"core.checkStat", "minimal"},
+			{"core.trustctime", "false"},
+			{"submodule.recurse", "true"},
+			{"gc.auto", "1"},
+			{"filter.evil.smudge", filter},
+			{"filter.evil.clean", filter},
+			{"filter.evil.required", "true"},
+			{"worktree.useRelativePaths", "true"},
+			{"feature.manyFiles", "true"},
+			{"core.hooksPath", hooks_dir},
+			{"status.showUntrackedFiles", "no"},
 		};
 
 		for (size_t j = 0; j < FB_ARRAY_SIZE(setting); j++)
@@ -687,8 +699,8 @@ static void kill_9_at_any_time_is_healed(void **state)
 		assert_true(pid >= 0);
 		if (pid == 0)
 			work_for_ever(make_anew);
-		nanosleep(&(struct timespec){ .tv_nsec = (20 + round * 7919 % 397) *
-								FB_NS_PER_MS }, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = (20 + round * 7919 % 397) * FB_NS_PER_MS},
+			  NULL);
 		assert_int_equal(kill(pid, SIGKILL), 0);
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		assert_true(WIFSIGNALED(status));
@@ -778,7 +790,7 @@ static void damage_moved_back_link(const char *admin)
 
 static void damage_half_registered(const char *admin)
 {
-	static const char *const name[] = { "gitdir", "commondir", "HEAD", "index" };
+	static const char *const name[] = {"gitdir", "commondir", "HEAD", "index"};
 
 	for (size_t i = 0; i < FB_ARRAY_SIZE(name); i++) {
 		char *path = under(admin, name[i]);
@@ -795,19 +807,19 @@ struct damage {
 };
 
 static const struct damage damages[] = {
-	{ "locks of a killed git", damage_index_lock },
-	{ "the .git file is gone", damage_no_link },
-	{ "the .git file names a place that is gone", damage_link_to_nowhere },
-	{ "a repository was made in it", damage_link_is_a_repository },
-	{ "the directory is gone", damage_no_directory },
-	{ "the directory is empty", damage_empty_directory },
-	{ "the index is empty", damage_index_empty },
-	{ "the index is garbage", damage_index_garbage },
-	{ "the index is gone", damage_index_gone },
-	{ "HEAD is empty", damage_head_empty },
-	{ "HEAD is on the user's branch", damage_head_on_a_branch },
-	{ "the registration names another place", damage_moved_back_link },
-	{ "the registration is half made", damage_half_registered },
+	{"locks of a killed git", damage_index_lock},
+	{"the .git file is gone", damage_no_link},
+	{"the .git file names a place that is gone", damage_link_to_nowhere},
+	{"a repository was made in it", damage_link_is_a_repository},
+	{"the directory is gone", damage_no_directory},
+	{"the directory is empty", damage_empty_directory},
+	{"the index is empty", damage_index_empty},
+	{"the index is garbage", damage_index_garbage},
+	{"the index is gone", damage_index_gone},
+	{"HEAD is empty", damage_head_empty},
+	{"HEAD is on the user's branch", damage_head_on_a_branch},
+	{"the registration names another place", damage_moved_back_link},
+	{"the registration is half made", damage_half_registered},
 };
 
 static void damage_is_healed(void **state)
@@ -839,8 +851,8 @@ static void damage_is_healed(void **state)
 
 static void old_beginnings_of_a_registration_are_swept(void **state)
 {
-	static const char *const name[] = { "tree7", "tree8", "tree9", "other" };
-	struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+	static const char *const name[] = {"tree7", "tree8", "tree9", "other"};
+	struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
 	char *all = under(repo, ".git/worktrees");
 	struct fb_error err = FB_ERROR_INIT;
 	struct fb_history *h;
@@ -964,8 +976,8 @@ static void worktree_of_a_copied_repository_is_not_shared(void **state)
 	struct fb_history *h;
 	struct fb_worktree *wt;
 	struct fb_proc_result result;
-	const char *argv[] = { "cp", "-a", repo, copy, NULL };
-	struct fb_proc_spec spec = { .argv = argv };
+	const char *argv[] = {"cp", "-a", repo, copy, NULL};
+	struct fb_proc_spec spec = {.argv = argv};
 
 	git_history(repo, "diamond");
 	h = open_history();
@@ -990,7 +1002,7 @@ static void worktree_of_a_copied_repository_is_not_shared(void **state)
 /* They also make their worktrees at once, which git alone does not survive. */
 static void sessions_in_two_worktrees_do_not_meet(void **state)
 {
-	static const char *const revs[] = { "v1", "v2", "v3" };
+	static const char *const revs[] = {"v1", "v2", "v3"};
 	struct user before;
 	pid_t pid[3];
 
@@ -1053,8 +1065,10 @@ static void each_git_holds_the_lock(void **state)
 
 	/* A git that outlives a killed firstbad for a moment must keep the next one waiting. */
 	git_history(repo, "diamond");
-	script = fb_xasprintf("#!/bin/sh\nls -l /proc/$$/fd | grep -c 'work/tree\\.lock$' >>'%s/seen'\n"
-			      "exec '%s' \"$@\"\n", scratch, real);
+	script = fb_xasprintf(
+		"#!/bin/sh\nls -l /proc/$$/fd | grep -c 'work/tree\\.lock$' >>'%s/seen'\n"
+		"exec '%s' \"$@\"\n",
+		scratch, real);
 	write_file(scratch, "bin/git", script);
 	file = under(scratch, "bin/git");
 	assert_int_equal(chmod(file, 0755), 0);
@@ -1093,10 +1107,12 @@ static void bare_and_headless_repositories_will_do(void **state)
 	h = open_history();
 	wt = open_worktree(h);
 	checkout(h, wt, "c2");
-	assert_int_equal(fb_worktree_checkout(wt, &(struct fb_oid){
-				 "1234567890123456789012345678901234567890" }, &err), -1);
+	assert_int_equal(
+		fb_worktree_checkout(
+			wt, &(struct fb_oid){"1234567890123456789012345678901234567890"}, &err),
+		-1);
 	assert_error(&err, FB_ERROR_CHILD, "checkout of 123456789012 in");
-	assert_int_equal(fb_worktree_checkout(wt, &(struct fb_oid){ "--all" }, &err), -1);
+	assert_int_equal(fb_worktree_checkout(wt, &(struct fb_oid){"--all"}, &err), -1);
 	assert_error(&err, FB_ERROR_USAGE, "no object name");
 	fb_worktree_free(wt);
 	fb_history_free(h);
@@ -1121,7 +1137,8 @@ static void bare_and_headless_repositories_will_do(void **state)
 
 static bool small_disk(const char *at)
 {
-	return unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	return unshare(CLONE_NEWNS) == 0 &&
+	       mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
 	       mount("none", at, "tmpfs", 0, "size=2m") == 0;
 }
 
@@ -1219,8 +1236,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < FB_ARRAY_SIZE(damages); i++) {
 		snprintf(name[i], sizeof(name[i]), "damage is healed: %s", damages[i].name);
 		tests[FB_ARRAY_SIZE(fixed) + i] = (struct CMUnitTest){
-			name[i], damage_is_healed, setup, teardown, (void *)&damages[i]
-		};
+			name[i], damage_is_healed, setup, teardown, (void *)&damages[i]};
 	}
 	if (!can_mount()) {
 		tests[0].name = "full_disk_is_one_error_and_passes # SKIP needs root for a mount";

@@ -14,15 +14,11 @@
 #include "testcases/testcase.h"
 
 static const struct fb_param_def params[] = {
-	FB_PARAM_FS,
-	FB_PARAM_MOUNT,
-	{ "count", "1000", "@number:1:1000000", "how often" },
-	FB_PARAM_RUNS,
-	FB_PARAM_TIMEOUT,
-	{ NULL },
+	FB_PARAM_FS,   FB_PARAM_MOUNT,	 {"count", "1000", "@number:1:1000000", "how often"},
+	FB_PARAM_RUNS, FB_PARAM_TIMEOUT, {NULL},
 };
 
-static const char *const metrics[] = { "template.ops_per_sec", NULL };
+static const char *const metrics[] = {"template.ops_per_sec", NULL};
 
 static void tools(const struct fb_cell *cell, char ***ret)
 {
@@ -44,7 +40,7 @@ static json_t *job(const struct fb_cell *cell, struct fb_error *err)
 static int parse(const struct fb_cell *cell, const char *out, size_t len, struct fb_values *ret,
 		 struct fb_error *err)
 {
-	struct fb_values values = { 0 };
+	struct fb_values values = {0};
 	struct fb_lines l;
 	double rate = NAN;
 	char rest;

@@ -16,20 +16,20 @@
 #define OUTPUT_MAX (64u << 20) /* a build log can be long; only marked lines are looked at */
 
 static const struct fb_param_def params[] = {
-	{ "command", NULL, "@text", "program and arguments: split as a shell does, without one" },
-	{ "better", "higher", "higher|lower|neither",
-	  "good direction of what firstbad does not know" },
-	{ "exit", "must-be-0", "must-be-0|verdict",
-	  "another exit status: a failed run, or (without values) bad, as for git bisect run" },
-	{ "fs", "none", "none|" FB_FS_TYPES, "file system to run on; none: where the agent is" },
+	{"command", NULL, "@text", "program and arguments: split as a shell does, without one"},
+	{"better", "higher", "higher|lower|neither",
+	 "good direction of what firstbad does not know"},
+	{"exit", "must-be-0", "must-be-0|verdict",
+	 "another exit status: a failed run, or (without values) bad, as for git bisect run"},
+	{"fs", "none", "none|" FB_FS_TYPES, "file system to run on; none: where the agent is"},
 	FB_PARAM_MOUNT,
 	FB_PARAM_RUNS,
 	FB_PARAM_TIMEOUT,
-	{ NULL },
+	{NULL},
 };
 
 /* Whatever the command says. */
-static const char *const metrics[] = { "*", NULL };
+static const char *const metrics[] = {"*", NULL};
 
 /* What follows the backslash at **p within $'...'; *p is left at its last character. */
 static int take_escape(const char **p, struct fb_str *word, struct fb_error *err)
@@ -230,7 +230,7 @@ static int add_value(const char *text, size_t len, struct fb_values *values, str
 
 int fb_command_parse(const char *out, size_t len, struct fb_values *ret, struct fb_error *err)
 {
-	FB_CLEANUP(fb_values_release) struct fb_values values = { 0 };
+	FB_CLEANUP(fb_values_release) struct fb_values values = {0};
 	const char *end = out + len;
 	unsigned nr = 0;
 
@@ -255,7 +255,7 @@ int fb_command_parse(const char *out, size_t len, struct fb_values *ret, struct 
 		p = nl ? nl + 1 : end;
 	}
 	*ret = values;
-	values = (struct fb_values){ 0 };
+	values = (struct fb_values){0};
 	return 0;
 }
 
@@ -285,7 +285,7 @@ int fb_command_result(const char *text, size_t len, struct fb_str *out, struct f
 static int parse(const struct fb_cell *cell, const char *out, size_t len, struct fb_values *ret,
 		 struct fb_error *err)
 {
-	struct fb_values values = { 0 };
+	struct fb_values values = {0};
 
 	if (fb_command_parse(out, len, &values, err) < 0)
 		return -1;

@@ -12,8 +12,8 @@
 /**
  * fb_command_split() - Split a command line into words without a shell.
  *
- * Blanks separate; '...', "...", \ and (for control bytes) $'...' quote as in a shell. What only a shell could do
- * (unquoted | & ; < > ( ) $ ` * ? [ ~ and $ ` within "...") is FB_ERROR_INPUT.
+ * Blanks separate; '...', "...", \ and (for control bytes) $'...' quote as in a shell. What only a
+ * shell could do (unquoted | & ; < > ( ) $ ` * ? [ ~ and $ ` within "...") is FB_ERROR_INPUT.
  * @ret: NULL-terminated, owned, at least one word.
  */
 int fb_command_split(const char *text, char ***ret, struct fb_error *err);

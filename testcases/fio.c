@@ -30,38 +30,39 @@
 static const struct fb_param_def params[] = {
 	FB_PARAM_FS,
 	FB_PARAM_MOUNT,
-	{ "nr_task", "1", "@tasks", "jobs at once" },
-	{ "rw", "randwrite", "read|write|randread|randwrite|rw|randrw", "what the jobs do" },
-	{ "bs", "4k", "@size", "block size" },
-	{ "size", "16m", "@size", "size of each job's file; also its amount of I/O" },
-	{ "ioengine", "psync", "psync|sync|vsync|pvsync|pvsync2|libaio|io_uring|mmap",
-	  "how the I/O is submitted" },
-	{ "iodepth", "1", "@number:1:4096", "requests in flight a job (libaio, io_uring)" },
-	{ "direct", "0", "0|1", "1: O_DIRECT" },
-	{ "fsync", "0", "@number:0:1000000000", "fsync() after so many writes; 0: never" },
-	{ "fdatasync", "0", "@number:0:1000000000", "fdatasync() after so many writes; 0: never" },
-	{ "end_fsync", "0", "0|1", "1: fsync() before a job ends" },
-	{ "rwmixread", "50%", "@percent", "share of reads of rw and randrw" },
-	{ "fallocate", "native", "none|native|posix|keep|truncate",
-	  "how the files are laid out" },
-	{ "number_ios", "0", "@number:0:1000000000000", "I/Os of each job; 0: size / bs" },
-	{ "runtime", "0s", "@duration", "run for a time instead of a fixed amount; 0: do not" },
+	{"nr_task", "1", "@tasks", "jobs at once"},
+	{"rw", "randwrite", "read|write|randread|randwrite|rw|randrw", "what the jobs do"},
+	{"bs", "4k", "@size", "block size"},
+	{"size", "16m", "@size", "size of each job's file; also its amount of I/O"},
+	{"ioengine", "psync", "psync|sync|vsync|pvsync|pvsync2|libaio|io_uring|mmap",
+	 "how the I/O is submitted"},
+	{"iodepth", "1", "@number:1:4096", "requests in flight a job (libaio, io_uring)"},
+	{"direct", "0", "0|1", "1: O_DIRECT"},
+	{"fsync", "0", "@number:0:1000000000", "fsync() after so many writes; 0: never"},
+	{"fdatasync", "0", "@number:0:1000000000", "fdatasync() after so many writes; 0: never"},
+	{"end_fsync", "0", "0|1", "1: fsync() before a job ends"},
+	{"rwmixread", "50%", "@percent", "share of reads of rw and randrw"},
+	{"fallocate", "native", "none|native|posix|keep|truncate", "how the files are laid out"},
+	{"number_ios", "0", "@number:0:1000000000000", "I/Os of each job; 0: size / bs"},
+	{"runtime", "0s", "@duration", "run for a time instead of a fixed amount; 0: do not"},
 	FB_PARAM_RUNS,
 	FB_PARAM_TIMEOUT,
-	{ NULL },
+	{NULL},
 };
 
 static const char *const metrics[] = {
-	"fio.read_bw_MBps",	 "fio.read_clat_*%_ns", "fio.read_clat_mean_ns",
-	"fio.read_clat_stddev",	 "fio.read_iops",	"fio.read_slat_mean_ns",
-	"fio.sync_lat_99%_ns",	 "fio.sync_lat_mean_ns", "fio.workload",
-	"fio.write_bw_MBps",	 "fio.write_clat_*%_ns", "fio.write_clat_mean_ns",
-	"fio.write_clat_stddev", "fio.write_iops",	"fio.write_slat_mean_ns",
-	NULL,
+	"fio.read_bw_MBps",	  "fio.read_clat_*%_ns",
+	"fio.read_clat_mean_ns",  "fio.read_clat_stddev",
+	"fio.read_iops",	  "fio.read_slat_mean_ns",
+	"fio.sync_lat_99%_ns",	  "fio.sync_lat_mean_ns",
+	"fio.workload",		  "fio.write_bw_MBps",
+	"fio.write_clat_*%_ns",	  "fio.write_clat_mean_ns",
+	"fio.write_clat_stddev",  "fio.write_iops",
+	"fio.write_slat_mean_ns", NULL,
 };
 
 /* The percentiles that are kept, of those that fio computes by default. */
-static const char *const percentiles[] = { "50", "90", "95", "99", "99.9" };
+static const char *const percentiles[] = {"50", "90", "95", "99", "99.9"};
 
 /* --- the job ---------------------------------------------------------------------------- */
 
@@ -186,7 +187,7 @@ struct cleaner {
 	struct fb_str json;
 	struct fb_values *values; /* gets the notes */
 	struct key *keys;
-	size_t nr_keys, cap_keys; /* cap: a power of two */
+	size_t nr_keys, cap_keys;   /* cap: a power of two */
 	uint32_t object[DEPTH_MAX]; /* number of the object at each depth; 0: an array */
 	uint32_t nr_objects;
 	int depth;
@@ -278,8 +279,8 @@ static int clean_string(struct cleaner *c, struct fb_error *err)
 		c->p += *c->p == '\\' && c->p + 1 < c->end ? 2 : 1;
 	if (c->p >= c->end || *c->p != '"')
 		return fb_error_set(err, FB_ERROR_INPUT, "fio output ends within a string");
-	k = (struct key){ c->depth ? c->object[c->depth - 1] : 0,
-			  (uint32_t)(c->p - start - 1), start + 1 };
+	k = (struct key){c->depth ? c->object[c->depth - 1] : 0, (uint32_t)(c->p - start - 1),
+			 start + 1};
 	fb_str_addn(&c->json, start, (size_t)(c->p - start));
 	if (c->expect_key && k.object) {
 		int again = seen(c, &k, err);
@@ -426,8 +427,8 @@ static int need(const json_t *obj, const char *key, double *ret, struct fb_error
 
 /* One latency object, "clat_ns" of fio 3 or "clat" (microseconds) of fio 2. */
 struct lat {
-	double n;	 /* samples; NAN: not told */
-	double mean_ns;	 /* NAN: none */
+	double n;	/* samples; NAN: not told */
+	double mean_ns; /* NAN: none */
 	double stddev_ns;
 	double percentile_ns[FB_ARRAY_SIZE(percentiles)]; /* NAN: none */
 };
@@ -444,7 +445,8 @@ static int read_percentiles(const json_t *lat, double scale, struct lat *ret, st
 		return -1;
 	for (size_t i = 0; i < FB_ARRAY_SIZE(percentiles); i++)
 		p[i] = strtod(percentiles[i], NULL);
-	json_object_foreach (obj, key, v) {
+	json_object_foreach(obj, key, v)
+	{
 		bool again = fb_str_has_suffix(key, AGAIN);
 		double at = strtod(key, NULL);
 
@@ -487,10 +489,10 @@ static int read_lat(const json_t *obj, const char *name, struct lat *ret, struct
 
 /* One direction, over all jobs. */
 struct sum {
-	unsigned jobs;	      /* that did any I/O in it */
+	unsigned jobs; /* that did any I/O in it */
 	double iops, bw_mib, ios;
 	double clat_n, clat_ns, slat_ns; /* samples, and sums over them */
-	struct lat last;      /* of the last job that did any */
+	struct lat last;		 /* of the last job that did any */
 };
 
 static int add_direction(const json_t *job, const char *dir, struct sum *sum, struct fb_error *err)
@@ -582,9 +584,9 @@ static int put_sync(struct fb_values *values, const json_t *job, struct fb_error
 	if (!(lat.n > 0))
 		return 0;
 	return put(values, "sync", "lat_mean_ns", lat.mean_ns, err) < 0 ||
-			       put(values, "sync", "lat_99%_ns", lat.percentile_ns[p99], err) < 0 ?
-		       -1 :
-		       0;
+			       put(values, "sync", "lat_99%_ns", lat.percentile_ns[p99], err) < 0
+		       ? -1
+		       : 0;
 }
 
 static int read_version(const json_t *root, struct fb_values *values, struct fb_error *err)
@@ -620,14 +622,15 @@ static int read_jobs(const struct fb_cell *cell, const json_t *jobs, struct fb_v
 {
 	const char *rw = fb_cell_get(cell, "rw");
 	size_t nr = json_array_size(jobs);
-	struct sum r = { 0 }, w = { 0 };
+	struct sum r = {0}, w = {0};
 	json_t *job, *group0 = NULL;
 	size_t i;
 
 	if (nr != 1 && nr != fb_cell_number(cell, "nr_task"))
 		return fb_error_set(err, FB_ERROR_INPUT, "fio tells of %zu jobs, not of %s", nr,
 				    fb_cell_get(cell, "nr_task"));
-	json_array_foreach (jobs, i, job) {
+	json_array_foreach(jobs, i, job)
+	{
 		double error;
 		json_t *group;
 
@@ -671,9 +674,9 @@ static void json_freep(json_t **v)
 static int parse(const struct fb_cell *cell, const char *out, size_t len, struct fb_values *ret,
 		 struct fb_error *err)
 {
-	FB_CLEANUP(fb_values_release) struct fb_values values = { 0 };
+	FB_CLEANUP(fb_values_release) struct fb_values values = {0};
 	FB_CLEANUP(cleaner_release)
-	struct cleaner c = { .p = out, .end = out + len, .values = &values };
+	struct cleaner c = {.p = out, .end = out + len, .values = &values};
 	FB_CLEANUP(json_freep) json_t *root = NULL;
 	json_t *jobs;
 
@@ -693,7 +696,7 @@ static int parse(const struct fb_cell *cell, const char *out, size_t len, struct
 	if (read_jobs(cell, jobs, &values, err) < 0)
 		return -1;
 	*ret = values;
-	values = (struct fb_values){ 0 };
+	values = (struct fb_values){0};
 	return 0;
 }
 

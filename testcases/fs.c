@@ -19,14 +19,14 @@ static const struct {
 	const char *fs;
 	const char *argv[MKFS_ARGS]; /* the device is added by the agent */
 } mkfs[] = {
-	{ "btrfs", { "mkfs.btrfs", "-f", "-q", "-K" } },
-	{ "ext2", { "mkfs.ext2", "-F", "-q", "-E", "lazy_itable_init=0,nodiscard" } },
-	{ "ext3",
-	  { "mkfs.ext3", "-F", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard" } },
-	{ "ext4",
-	  { "mkfs.ext4", "-F", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard" } },
-	{ "f2fs", { "mkfs.f2fs", "-f", "-q", "-t", "0" } },
-	{ "xfs", { "mkfs.xfs", "-f", "-q", "-K" } },
+	{"btrfs", {"mkfs.btrfs", "-f", "-q", "-K"}},
+	{"ext2", {"mkfs.ext2", "-F", "-q", "-E", "lazy_itable_init=0,nodiscard"}},
+	{"ext3",
+	 {"mkfs.ext3", "-F", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"}},
+	{"ext4",
+	 {"mkfs.ext4", "-F", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"}},
+	{"f2fs", {"mkfs.f2fs", "-f", "-q", "-t", "0"}},
+	{"xfs", {"mkfs.xfs", "-f", "-q", "-K"}},
 };
 
 static const char *const *mkfs_argv(const char *fs)

@@ -28,8 +28,7 @@ static int put(int fd, const struct fb_str *line)
 	return 0;
 }
 
-__attribute__((format(printf, 2, 0)))
-static void add(struct fb_str *s, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static void add(struct fb_str *s, const char *fmt, va_list ap)
 {
 	FB_CLEANUP(fb_freep) char *text = fb_xvasprintf(fmt, ap);
 

@@ -7,7 +7,7 @@
 
 #include "src/util/error.h"
 
-#define FB_LINE_MAX   4096	   /* longest line of a tool's report seen: 120 */
+#define FB_LINE_MAX   4096	 /* longest line of a tool's report seen: 120 */
 #define FB_OUTPUT_MAX (4u << 20) /* sysbench with --report-interval=1 for a day: 3 MB */
 
 struct fb_lines {

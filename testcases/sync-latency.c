@@ -26,27 +26,28 @@
 #include "testcases/lines.h"
 #include "testcases/list.h"
 
-#define COUNTS_MAX    32	/* as in the parameter */
+#define COUNTS_MAX    32 /* as in the parameter */
 #define FILE_SIZE_MAX (1u << 20)
 #define PHASE_MAX_NS  (3600 * FB_NS_PER_S) /* no sync() takes longer than the time limit */
 
 static const struct fb_param_def params[] = {
 	FB_PARAM_FS,
 	FB_PARAM_MOUNT,
-	{ "nr_files", "512,1024", "@counts", "numbers of files, one after another" },
-	{ "size", "16k", "@size", "size of each file" },
-	{ "method", "sync", "sync|syncfs", "the call that is timed" },
+	{"nr_files", "512,1024", "@counts", "numbers of files, one after another"},
+	{"size", "16k", "@size", "size of each file"},
+	{"method", "sync", "sync|syncfs", "the call that is timed"},
 	FB_PARAM_RUNS,
 	FB_PARAM_TIMEOUT,
-	{ NULL },
+	{NULL},
 };
 
-static const char *const phases[] = { "create", "read", "unlink" };
+static const char *const phases[] = {"create", "read", "unlink"};
 #define NR_PHASES FB_ARRAY_SIZE(phases)
 
 static const char *const metrics[] = {
-	"sync-latency.create_*_ms",	"sync-latency.create_total_ms", "sync-latency.read_*_ms",
-	"sync-latency.read_total_ms",	"sync-latency.total_ms",	"sync-latency.unlink_*_ms",
+	"sync-latency.create_*_ms",	"sync-latency.create_total_ms",
+	"sync-latency.read_*_ms",	"sync-latency.read_total_ms",
+	"sync-latency.total_ms",	"sync-latency.unlink_*_ms",
 	"sync-latency.unlink_total_ms", NULL,
 };
 
@@ -279,7 +280,7 @@ static int put_all(struct fb_values *values, const uint64_t *counts, size_t nr,
 static int parse(const struct fb_cell *cell, const char *out, size_t len, struct fb_values *ret,
 		 struct fb_error *err)
 {
-	FB_CLEANUP(fb_values_release) struct fb_values values = { 0 };
+	FB_CLEANUP(fb_values_release) struct fb_values values = {0};
 	double ns[NR_PHASES][COUNTS_MAX];
 	uint64_t counts[COUNTS_MAX];
 	size_t nr = counts_of(cell, counts);
@@ -300,7 +301,7 @@ static int parse(const struct fb_cell *cell, const char *out, size_t len, struct
 	if (rc < 0 || put_all(&values, counts, nr, ns, err) < 0)
 		return -1;
 	*ret = values;
-	values = (struct fb_values){ 0 };
+	values = (struct fb_values){0};
 	return 0;
 }
 

@@ -26,23 +26,23 @@
 static const struct fb_param_def params[] = {
 	FB_PARAM_FS,
 	FB_PARAM_MOUNT,
-	{ "nr_threads", "1", "@tasks", "threads" },
-	{ "rwmode", "rndwr", "rndrd|rndrw|rndwr|seqrd|seqrewr|seqwr", "what the threads do" },
-	{ "iomode", "sync", "sync|async|mmap", "how the I/O is done" },
-	{ "size", "64m", "@size", "of all files together" },
-	{ "filenum", "4", "@files", "number of files" },
-	{ "bs", "16k", "@size", "block size" },
-	{ "fsync_freq", "100", "@number:0:1000000000", "fsync() after so many requests; 0: never" },
-	{ "fsync_all", "0", "0|1", "1: fsync() after each write" },
-	{ "fsync_end", "1", "0|1", "1: fsync() at the end" },
-	{ "fsync_mode", "fsync", "fsync|fdatasync", "which of the two" },
-	{ "open_flags", "none", "none|sync|dsync|direct", "given to open()" },
-	{ "layout", "write", "write|fallocate", "how the files are made" },
-	{ "events", "2000", "@number:0:1000000000000", "number of events; 0: see period" },
-	{ "period", "0s", "@duration", "run for a time instead of a number of events" },
+	{"nr_threads", "1", "@tasks", "threads"},
+	{"rwmode", "rndwr", "rndrd|rndrw|rndwr|seqrd|seqrewr|seqwr", "what the threads do"},
+	{"iomode", "sync", "sync|async|mmap", "how the I/O is done"},
+	{"size", "64m", "@size", "of all files together"},
+	{"filenum", "4", "@files", "number of files"},
+	{"bs", "16k", "@size", "block size"},
+	{"fsync_freq", "100", "@number:0:1000000000", "fsync() after so many requests; 0: never"},
+	{"fsync_all", "0", "0|1", "1: fsync() after each write"},
+	{"fsync_end", "1", "0|1", "1: fsync() at the end"},
+	{"fsync_mode", "fsync", "fsync|fdatasync", "which of the two"},
+	{"open_flags", "none", "none|sync|dsync|direct", "given to open()"},
+	{"layout", "write", "write|fallocate", "how the files are made"},
+	{"events", "2000", "@number:0:1000000000000", "number of events; 0: see period"},
+	{"period", "0s", "@duration", "run for a time instead of a number of events"},
 	FB_PARAM_RUNS,
 	FB_PARAM_TIMEOUT,
-	{ NULL },
+	{NULL},
 };
 
 static const char *const metrics[] = {
@@ -179,9 +179,9 @@ static int guest(int argc, char **argv)
 
 /* NAN: not seen. */
 struct report {
-	double reads, writes, fsyncs;	    /* numbers, 0.4 and 0.5 */
-	double read_mib, written_mib;	    /* likewise */
-	double printed_rps;		    /* likewise */
+	double reads, writes, fsyncs;					  /* numbers, 0.4 and 0.5 */
+	double read_mib, written_mib;					  /* likewise */
+	double printed_rps;						  /* likewise */
 	double reads_ps, writes_ps, fsyncs_ps, read_mibps, written_mibps; /* 1.0 */
 	double time_s, events;
 	double min_ms, avg_ms, max_ms, p95_ms;
@@ -191,8 +191,10 @@ struct report {
 static int set_once(double *field, double value, const struct fb_lines *l, struct fb_error *err)
 {
 	if (!isnan(*field))
-		return fb_error_set(err, FB_ERROR_INPUT, "%s output, line %u: '%.80s' for the "
-				    "second time", l->name, l->nr, l->line);
+		return fb_error_set(err, FB_ERROR_INPUT,
+				    "%s output, line %u: '%.80s' for the "
+				    "second time",
+				    l->name, l->nr, l->line);
 	*field = value;
 	return 0;
 }
@@ -223,8 +225,11 @@ static int mib(const char *text, double *ret)
 	static const struct {
 		const char *unit;
 		double mib;
-	} units[] = { { "b", 1.0 / (1 << 20) }, { "Kb", 1.0 / 1024 }, { "Mb", 1 }, { "Gb", 1024 },
-		      { "Tb", 1 << 20 } };
+	} units[] = {{"b", 1.0 / (1 << 20)},
+		     {"Kb", 1.0 / 1024},
+		     {"Mb", 1},
+		     {"Gb", 1024},
+		     {"Tb", 1 << 20}};
 	char unit[4];
 	double v;
 
@@ -257,9 +262,9 @@ static int operations(struct report *r, const struct fb_lines *l, struct fb_erro
 				    l->name, l->nr);
 	return set_once(&r->reads, (double)rd, l, err) < 0 ||
 			       set_once(&r->writes, (double)wr, l, err) < 0 ||
-			       set_once(&r->fsyncs, (double)other, l, err) < 0 ?
-		       -1 :
-		       0;
+			       set_once(&r->fsyncs, (double)other, l, err) < 0
+		       ? -1
+		       : 0;
 }
 
 /* "Read 0b  Written 39.062Mb  Total transferred 39.062Mb  (451.01Kb/sec)" */
@@ -274,9 +279,9 @@ static int transferred(struct report *r, const struct fb_lines *l, struct fb_err
 				    "%s output, line %u: not understood: '%.80s'", l->name, l->nr,
 				    l->line);
 	return set_once(&r->read_mib, rd_mib, l, err) < 0 ||
-			       set_once(&r->written_mib, wr_mib, l, err) < 0 ?
-		       -1 :
-		       0;
+			       set_once(&r->written_mib, wr_mib, l, err) < 0
+		       ? -1
+		       : 0;
 }
 
 static int latency_line(struct report *r, const char *key, const char *value,
@@ -362,8 +367,7 @@ static int rates(struct report *r, struct fb_error *err)
 	r->read_mibps = r->read_mib / r->time_s;
 	r->written_mibps = r->written_mib / r->time_s;
 	/* Printed with two digits; a larger difference means that a line was misread. */
-	if (!(fabs(r->printed_rps - r->reads_ps - r->writes_ps) <=
-	      0.01 + 0.01 * r->printed_rps))
+	if (!(fabs(r->printed_rps - r->reads_ps - r->writes_ps) <= 0.01 + 0.01 * r->printed_rps))
 		return fb_error_set(err, FB_ERROR_INPUT,
 				    "sysbench prints %.2f requests/s, its counts say %.2f",
 				    r->printed_rps, r->reads_ps + r->writes_ps);
@@ -404,9 +408,9 @@ static int put(struct fb_values *values, const char *what, double value, struct 
 static int parse(const struct fb_cell *cell, const char *out, size_t len, struct fb_values *ret,
 		 struct fb_error *err)
 {
-	FB_CLEANUP(fb_values_release) struct fb_values values = { 0 };
-	struct report r = { NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN,
-			    NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, false };
+	FB_CLEANUP(fb_values_release) struct fb_values values = {0};
+	struct report r = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN,
+			   NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, false};
 	struct fb_lines l;
 	int rc;
 
@@ -435,7 +439,7 @@ static int parse(const struct fb_cell *cell, const char *out, size_t len, struct
 	if (events(cell) && put(&values, "total_time_s", r.time_s, err) < 0)
 		return -1;
 	*ret = values;
-	values = (struct fb_values){ 0 };
+	values = (struct fb_values){0};
 	return 0;
 }
 

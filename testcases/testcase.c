@@ -13,16 +13,16 @@
 #include "src/util/util.h"
 #include "testcases/list.h"
 
-#define COUNTS_MAX	32	 /* numbers in one @counts value */
-#define COUNT_MAX	(1u << 20)
-#define TASKS_MAX	4096
-#define VALUE_MAX_LEN	4096	 /* a parameter's value */
-#define METRIC_MAX_LEN	128	 /* a metric's name */
-#define VALUES_MAX	4096	 /* metrics of one run */
-#define NOTE_MAX_LEN	240
+#define COUNTS_MAX     32 /* numbers in one @counts value */
+#define COUNT_MAX      (1u << 20)
+#define TASKS_MAX      4096
+#define VALUE_MAX_LEN  4096 /* a parameter's value */
+#define METRIC_MAX_LEN 128  /* a metric's name */
+#define VALUES_MAX     4096 /* metrics of one run */
+#define NOTE_MAX_LEN   240
 
 #define FB_TESTCASE_ENTRY(id) &fb_testcase_##id,
-static const struct fb_testcase *const all[] = { FB_TESTCASES(FB_TESTCASE_ENTRY) NULL };
+static const struct fb_testcase *const all[] = {FB_TESTCASES(FB_TESTCASE_ENTRY) NULL};
 
 const struct fb_testcase *const *fb_testcases(void)
 {
@@ -47,8 +47,8 @@ static char *size_text(uint64_t b)
 		b /= 1024;
 		u++;
 	}
-	return u < 0 ? fb_xasprintf("%llu", (unsigned long long)b) :
-		       fb_xasprintf("%llu%c", (unsigned long long)b, units[u]);
+	return u < 0 ? fb_xasprintf("%llu", (unsigned long long)b)
+		     : fb_xasprintf("%llu%c", (unsigned long long)b, units[u]);
 }
 
 static char *duration_text(int64_t ns)
@@ -129,9 +129,9 @@ static char *number_normal(const char *value, const char *range, struct fb_error
 		min = strtoull(range + 1, &end, 10);
 		max = strtoull(end + 1, NULL, 10);
 	}
-	return fb_parse_u64(value, min, max, &n, err) < 0 ?
-		       NULL :
-		       fb_xasprintf("%llu", (unsigned long long)n);
+	return fb_parse_u64(value, min, max, &n, err) < 0
+		       ? NULL
+		       : fb_xasprintf("%llu", (unsigned long long)n);
 }
 
 /* A count that may have lkp's unit letter after it: "8t" tasks, "1024f" files. */
@@ -151,7 +151,7 @@ static char *unit_normal(const char *value, char unit, uint64_t max, struct fb_e
 static char *choice_normal(const char *value, const char *choices, struct fb_error *err)
 {
 	FB_CLEANUP(fb_freep) char *copy = fb_xstrdup(choices);
-	struct fb_nearest near = { .name = value };
+	struct fb_nearest near = {.name = value};
 	char *save = NULL;
 	const char *hint;
 
@@ -229,7 +229,7 @@ static char *normal(const struct fb_param_def *def, const char *value, struct fb
 static int find_param(const struct fb_testcase *testcase, const char *name, struct fb_error *err)
 {
 	FB_CLEANUP(fb_str_release) struct fb_str known = FB_STR_INIT;
-	struct fb_nearest near = { .name = name };
+	struct fb_nearest near = {.name = name};
 	const char *hint;
 
 	for (int i = 0; testcase->params[i].name; i++)
@@ -245,9 +245,8 @@ static int find_param(const struct fb_testcase *testcase, const char *name, stru
 			     "testcase '%s' has no parameter '%.64s'; did you mean '%s'?",
 			     testcase->name, name, hint);
 	else
-		fb_error_set(err, FB_ERROR_INPUT,
-			     "testcase '%s' has no parameter '%.64s', only %s", testcase->name,
-			     name, fb_str_cstr(&known));
+		fb_error_set(err, FB_ERROR_INPUT, "testcase '%s' has no parameter '%.64s', only %s",
+			     testcase->name, name, fb_str_cstr(&known));
 	return -1;
 }
 
@@ -285,10 +284,10 @@ static int fill(struct fb_cell *cell, const struct fb_param *params, size_t nr_p
 	return 0;
 }
 
-int fb_cell_new(const struct fb_testcase *testcase, const struct fb_param *params,
-		size_t nr_params, struct fb_cell *ret, int *ret_bad_param, struct fb_error *err)
+int fb_cell_new(const struct fb_testcase *testcase, const struct fb_param *params, size_t nr_params,
+		struct fb_cell *ret, int *ret_bad_param, struct fb_error *err)
 {
-	FB_CLEANUP(fb_cell_release) struct fb_cell cell = { .testcase = testcase };
+	FB_CLEANUP(fb_cell_release) struct fb_cell cell = {.testcase = testcase};
 	json_t *job;
 
 	while (testcase->params[cell.nr_params].name)
@@ -305,7 +304,7 @@ int fb_cell_new(const struct fb_testcase *testcase, const struct fb_param *param
 		return -1;
 	json_decref(job);
 	*ret = cell;
-	cell = (struct fb_cell){ 0 };
+	cell = (struct fb_cell){0};
 	return 0;
 }
 
@@ -316,7 +315,7 @@ void fb_cell_release(struct fb_cell *cell)
 		free(cell->params[i].value);
 	}
 	free(cell->params);
-	*cell = (struct fb_cell){ 0 };
+	*cell = (struct fb_cell){0};
 }
 
 const char *fb_cell_get(const struct fb_cell *cell, const char *name)
@@ -369,7 +368,8 @@ static void add_escaped(struct fb_str *s, const char *value)
 
 char *fb_cell_key(const struct fb_cell *cell)
 {
-	FB_CLEANUP(fb_freep) const struct fb_param **sorted =
+	FB_CLEANUP(fb_freep)
+	const struct fb_param **sorted =
 		fb_xcalloc(cell->nr_params ? cell->nr_params : 1, sizeof(*sorted));
 	struct fb_str s = FB_STR_INIT;
 
@@ -395,8 +395,8 @@ char *fb_cell_label(const struct fb_cell *cell)
 	fb_str_add(&s, cell->testcase->name);
 	for (size_t i = 0; i < cell->nr_params; i++) {
 		/* A default has a normal form, or fb_cell_new() would have stopped. */
-		FB_CLEANUP(fb_freep) char *def =
-			defs[i].def ? normal(&defs[i], defs[i].def, &ignored) : NULL;
+		FB_CLEANUP(fb_freep)
+		char *def = defs[i].def ? normal(&defs[i], defs[i].def, &ignored) : NULL;
 
 		/* The file system is what people look for first, default or not. */
 		if (def && !strcmp(def, cell->params[i].value) && strcmp(defs[i].name, "fs"))
@@ -431,9 +431,9 @@ enum fb_better fb_cell_better(const struct fb_cell *cell, const char *metric)
 		return m->better;
 	for (size_t i = 0; i < cell->nr_params; i++)
 		if (!strcmp(cell->params[i].name, "better"))
-			return !strcmp(cell->params[i].value, "lower")	? FB_BETTER_LOWER :
-			       !strcmp(cell->params[i].value, "higher") ? FB_BETTER_HIGHER :
-									  FB_BETTER_NEITHER;
+			return !strcmp(cell->params[i].value, "lower")	  ? FB_BETTER_LOWER
+			       : !strcmp(cell->params[i].value, "higher") ? FB_BETTER_HIGHER
+									  : FB_BETTER_NEITHER;
 	return FB_BETTER_NEITHER;
 }
 
@@ -504,7 +504,7 @@ int fb_values_add(struct fb_values *values, const char *metric, double value, st
 		if (!strcmp(values->v[i].metric, metric))
 			return fb_error_set(err, FB_ERROR_INPUT, "%s is given twice", metric);
 	FB_GROW(values->v, values->nr, values->cap);
-	values->v[values->nr++] = (struct fb_value){ fb_xstrdup(metric), value };
+	values->v[values->nr++] = (struct fb_value){fb_xstrdup(metric), value};
 	return 0;
 }
 
@@ -564,5 +564,5 @@ void fb_values_release(struct fb_values *values)
 	free(values->v);
 	fb_strvp(&values->notes);
 	free(values->tool);
-	*values = (struct fb_values){ 0 };
+	*values = (struct fb_values){0};
 }

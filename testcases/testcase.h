@@ -26,7 +26,7 @@ struct fb_metric {
 	const char *name; /* as in lkp-tests: "fio.write_iops"; one '*' matches a family */
 	const char *unit;
 	enum fb_better better;
-	bool headline;	  /* may drive a bisection by default */
+	bool headline; /* may drive a bisection by default */
 };
 
 /** fb_better_name() - "higher is better", "lower is better", "neither is better". */
@@ -52,7 +52,8 @@ struct fb_cell {
 /** fb_cell_get() - The value of a parameter of the testcase's table; never NULL. */
 const char *fb_cell_get(const struct fb_cell *cell, const char *name);
 
-/* The same as a size in bytes, a number, a duration in whole seconds: fb_cell_new() checked them. */
+/* The same as a size in bytes, a number, a duration in whole seconds: fb_cell_new() checked them.
+ */
 uint64_t fb_cell_size(const struct fb_cell *cell, const char *name);
 uint64_t fb_cell_number(const struct fb_cell *cell, const char *name);
 int64_t fb_cell_seconds(const struct fb_cell *cell, const char *name);
@@ -64,8 +65,8 @@ int64_t fb_cell_seconds(const struct fb_cell *cell, const char *name);
  * Errors: FB_ERROR_INPUT for an unknown parameter (with the nearest known name) or a bad value.
  * *ret_bad_param is then the index in @params, or -1.
  */
-int fb_cell_new(const struct fb_testcase *testcase, const struct fb_param *params,
-		size_t nr_params, struct fb_cell *ret, int *ret_bad_param, struct fb_error *err);
+int fb_cell_new(const struct fb_testcase *testcase, const struct fb_param *params, size_t nr_params,
+		struct fb_cell *ret, int *ret_bad_param, struct fb_error *err);
 void fb_cell_release(struct fb_cell *cell);
 
 /**
@@ -137,7 +138,7 @@ void fb_values_release(struct fb_values *values);
 
 struct fb_param_def {
 	const char *name;
-	const char *def;     /* default; NULL: must be given */
+	const char *def; /* default; NULL: must be given */
 	/*
 	 * "ext4|btrfs|xfs", or one of: @size (4k), @number, @number:MIN:MAX, @tasks (4, or 4t as
 	 * in lkp-tests), @files (1024, or 1024f), @duration (60s), @percent, @text, @counts (a
@@ -151,9 +152,9 @@ struct fb_param_def {
 struct fb_testcase {
 	const char *name;
 	const char *summary;
-	unsigned version;	      /* raised when results stop being comparable */
+	unsigned version;		   /* raised when results stop being comparable */
 	const struct fb_param_def *params; /* ends with a NULL name */
-	const char *const *metrics;   /* names (or families) it can yield; NULL-terminated */
+	const char *const *metrics;	   /* names (or families) it can yield; NULL-terminated */
 
 	/**
 	 * tools() - Programs that @cell needs in the guest, mkfs included: added to the
@@ -179,8 +180,8 @@ struct fb_testcase {
 	 * parse() - Read the measured step's output. Bounded, strict: a value that cannot be
 	 * trusted is an error, never a number.
 	 */
-	int (*parse)(const struct fb_cell *cell, const char *out, size_t len,
-		     struct fb_values *ret, struct fb_error *err);
+	int (*parse)(const struct fb_cell *cell, const char *out, size_t len, struct fb_values *ret,
+		     struct fb_error *err);
 
 	/** guest() - Our own workload, run in the guest as a child of the agent; exit status. */
 	int (*guest)(int argc, char **argv);

@@ -107,11 +107,11 @@ json_t *fb_counts_json(const struct fb_counts *before, const struct fb_counts *a
 
 struct fb_agent {
 	bool in_guest;
-	int64_t start_ns;    /* CLOCK_BOOTTIME when the agent began */
-	int64_t mkfs_ns;     /* spent in mkfs before the first workload */
-	int64_t setup_ns;    /* from the agent's start to the first workload, mkfs apart; -1 */
-	const char *tmp;     /* captured output, the result file */
-	const char *dir;     /* command machine: where steps run */
+	int64_t start_ns; /* CLOCK_BOOTTIME when the agent began */
+	int64_t mkfs_ns;  /* spent in mkfs before the first workload */
+	int64_t setup_ns; /* from the agent's start to the first workload, mkfs apart; -1 */
+	const char *tmp;  /* captured output, the result file */
+	const char *dir;  /* command machine: where steps run */
 };
 
 /** fb_job_run() - Run all cells; returns when the job is done. */

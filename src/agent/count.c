@@ -65,12 +65,12 @@ json_t *fb_counts_json(const struct fb_counts *before, const struct fb_counts *a
 		const char *name;
 		int field;
 	} plain[] = {
-		{ "blk.read_ios", READ_IOS },	    { "blk.read_merges", READ_MERGES },
-		{ "blk.read_sectors", READ_SECTORS }, { "blk.write_ios", WRITE_IOS },
-		{ "blk.write_merges", WRITE_MERGES }, { "blk.write_sectors", WRITE_SECTORS },
-		{ "blk.discard_ios", DISCARD_IOS }, { "blk.flush_ios", FLUSH_IOS },
+		{"blk.read_ios", READ_IOS},	    {"blk.read_merges", READ_MERGES},
+		{"blk.read_sectors", READ_SECTORS}, {"blk.write_ios", WRITE_IOS},
+		{"blk.write_merges", WRITE_MERGES}, {"blk.write_sectors", WRITE_SECTORS},
+		{"blk.discard_ios", DISCARD_IOS},   {"blk.flush_ios", FLUSH_IOS},
 	};
-	double s = (double)(step->end_ns - step->start_ns) / 1e9, ios, d[NR_FIELDS] = { 0 };
+	double s = (double)(step->end_ns - step->start_ns) / 1e9, ios, d[NR_FIELDS] = {0};
 	json_t *o = json_object();
 
 	set(o, "time.elapsed_time", s);
@@ -103,7 +103,6 @@ json_t *fb_counts_json(const struct fb_counts *before, const struct fb_counts *a
 		set(o, "iostat.f/s", d[FLUSH_IOS] / s);
 	ios = d[READ_IOS] + d[WRITE_IOS] + d[DISCARD_IOS];
 	if (ios > 0)
-		set(o, "iostat.await",
-		    (d[READ_TICKS] + d[WRITE_TICKS] + d[DISCARD_TICKS]) / ios);
+		set(o, "iostat.await", (d[READ_TICKS] + d[WRITE_TICKS] + d[DISCARD_TICKS]) / ios);
 	return o;
 }

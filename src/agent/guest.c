@@ -45,7 +45,8 @@ void fb_guest_load_modules(const json_t *job)
 	size_t i;
 	json_t *v;
 
-	json_array_foreach(modules, i, v) {
+	json_array_foreach(modules, i, v)
+	{
 		const char *text = json_string_value(v), *params = text ? strchr(text, ' ') : NULL;
 		char path[256];
 		int fd;
@@ -83,7 +84,8 @@ int fb_guest_sysctls(const json_t *job, char *why, size_t size)
 	size_t i;
 	json_t *v;
 
-	json_array_foreach(sysctls, i, v) {
+	json_array_foreach(sysctls, i, v)
+	{
 		const char *text = json_string_value(v), *eq = text ? strchr(text, '=') : NULL;
 		char path[256];
 
@@ -117,7 +119,7 @@ void fb_guest_entropy(uint64_t seed)
 	struct {
 		struct rand_pool_info info;
 		uint64_t words[8];
-	} pool = { .info = { .entropy_count = 512, .buf_size = 64 } };
+	} pool = {.info = {.entropy_count = 512, .buf_size = 64}};
 	int fd = open("/dev/urandom", O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0)
@@ -140,7 +142,7 @@ void fb_guest_entropy(uint64_t seed)
 void fb_guest_delay(uint64_t seed)
 {
 	uint64_t r = mix64(seed ^ 0x64656c6179ull);
-	struct timespec sleep = { 0, (long)(r % 5000000) };
+	struct timespec sleep = {0, (long)(r % 5000000)};
 	volatile uint64_t spin = (r >> 32) % 2500000 / 4;
 
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &sleep, NULL);
@@ -172,9 +174,9 @@ const char *fb_guest_new_disk(uint64_t size_b, char *why, size_t size)
 		unsigned long long value;
 	} set[] = {
 		/* DESIGN.md 5.3; the write cache makes the file systems send flushes. */
-		{ "memory_backed", 1 },	     { "irqmode", 2 },	     { "completion_nsec", 80000 },
-		{ "queue_mode", 2 },	     { "submit_queues", 1 }, { "hw_queue_depth", 64 },
-		{ "cache_size", 64 },	     { "blocksize", 4096 },
+		{"memory_backed", 1}, {"irqmode", 2},	    {"completion_nsec", 80000},
+		{"queue_mode", 2},    {"submit_queues", 1}, {"hw_queue_depth", 64},
+		{"cache_size", 64},   {"blocksize", 4096},
 	};
 	static char device[32];
 	char index[16] = "0";

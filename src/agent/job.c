@@ -53,7 +53,8 @@ static char **argv_of(const json_t *array, const char *extra)
 	char **argv = xrealloc(NULL, (n + 2) * sizeof(*argv));
 	json_t *v;
 
-	json_array_foreach(array, i, v) {
+	json_array_foreach(array, i, v)
+	{
 		if (!json_is_string(v)) {
 			free(argv);
 			return NULL;
@@ -124,14 +125,21 @@ static unsigned long mount_flags(const char *options, char **ret_rest)
 		const char *name;
 		unsigned long set, clear;
 	} known[] = {
-		{ "defaults", 0, 0 },		  { "ro", MS_RDONLY, 0 },
-		{ "rw", 0, MS_RDONLY },		  { "sync", MS_SYNCHRONOUS, 0 },
-		{ "async", 0, MS_SYNCHRONOUS },	  { "dirsync", MS_DIRSYNC, 0 },
-		{ "noatime", MS_NOATIME, 0 },	  { "atime", 0, MS_NOATIME },
-		{ "nodiratime", MS_NODIRATIME, 0 }, { "relatime", MS_RELATIME, 0 },
-		{ "strictatime", MS_STRICTATIME, 0 }, { "lazytime", MS_LAZYTIME, 0 },
-		{ "nosuid", MS_NOSUID, 0 },	  { "nodev", MS_NODEV, 0 },
-		{ "noexec", MS_NOEXEC, 0 },
+		{"defaults", 0, 0},
+		{"ro", MS_RDONLY, 0},
+		{"rw", 0, MS_RDONLY},
+		{"sync", MS_SYNCHRONOUS, 0},
+		{"async", 0, MS_SYNCHRONOUS},
+		{"dirsync", MS_DIRSYNC, 0},
+		{"noatime", MS_NOATIME, 0},
+		{"atime", 0, MS_NOATIME},
+		{"nodiratime", MS_NODIRATIME, 0},
+		{"relatime", MS_RELATIME, 0},
+		{"strictatime", MS_STRICTATIME, 0},
+		{"lazytime", MS_LAZYTIME, 0},
+		{"nosuid", MS_NOSUID, 0},
+		{"nodev", MS_NODEV, 0},
+		{"noexec", MS_NOEXEC, 0},
 	};
 	char *rest = xrealloc(NULL, strlen(options) + 1);
 	unsigned long flags = 0;
@@ -209,8 +217,10 @@ static int make_file(struct run *run, const json_t *file)
 		path[i] = '/';
 	}
 	f = fopen(path, "we");
-	if (!f || fwrite(json_string_value(text), 1, json_string_length(text), f) !=
-			  json_string_length(text) || fchmod(fileno(f), 0755) < 0)
+	if (!f ||
+	    fwrite(json_string_value(text), 1, json_string_length(text), f) !=
+		    json_string_length(text) ||
+	    fchmod(fileno(f), 0755) < 0)
 		rc = -1;
 	if (f && fclose(f) != 0)
 		rc = -1;
@@ -234,13 +244,9 @@ static int prepare(struct run *run)
 	if (json_is_object(fs) && make_fs(run, fs) < 0)
 		return -1;
 	array = json_object_get(run->spec, "files");
-	json_array_foreach(array, i, v)
-		if (make_file(run, v) < 0)
-			return -1;
+	json_array_foreach(array, i, v) if (make_file(run, v) < 0) return -1;
 	array = json_object_get(run->spec, "prepare");
-	json_array_foreach(array, i, v)
-		if (do_step(run, v, NULL, run->dir, &end) < 0)
-			return -1;
+	json_array_foreach(array, i, v) if (do_step(run, v, NULL, run->dir, &end) < 0) return -1;
 	return 0;
 }
 
@@ -371,8 +377,8 @@ static void measure(struct run *run, json_t **ret_counters, bool *ret_stuck)
 		fb_guest_delay((uint64_t)seed + (run->cell << 32) + (run->run << 16));
 	}
 	if (run->agent->setup_ns < 0)
-		run->agent->setup_ns = fb_agent_now_ns() - run->agent->start_ns -
-				       run->agent->mkfs_ns;
+		run->agent->setup_ns =
+			fb_agent_now_ns() - run->agent->start_ns - run->agent->mkfs_ns;
 	fb_say(json_pack("{s:s, s:I, s:I, s:I, s:I}", "ev", "start", "cell", (json_int_t)run->cell,
 			 "run", (json_int_t)run->run, "at_ns", (json_int_t)fb_agent_now_ns(),
 			 "setup_ns", (json_int_t)run->agent->setup_ns));
@@ -396,8 +402,8 @@ static void measure(struct run *run, json_t **ret_counters, bool *ret_stuck)
 static bool do_run(struct fb_agent *agent, const json_t *job, const json_t *spec, size_t cell,
 		   size_t nr)
 {
-	struct run run = { .agent = agent, .job = job, .spec = spec, .cell = cell, .run = nr,
-			   .status = -1 };
+	struct run run = {
+		.agent = agent, .job = job, .spec = spec, .cell = cell, .run = nr, .status = -1};
 	json_t *counters = NULL, *line;
 	bool stuck = false;
 
@@ -441,7 +447,8 @@ void fb_job_run(struct fb_agent *agent, const json_t *job)
 	size_t cell;
 	json_t *spec;
 
-	json_array_foreach(cells, cell, spec) {
+	json_array_foreach(cells, cell, spec)
+	{
 		json_int_t runs = json_integer_value(json_object_get(spec, "runs"));
 
 		for (json_int_t run = 0; run < (runs > 0 ? runs : 1); run++)

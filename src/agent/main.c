@@ -39,7 +39,7 @@ static json_t *load_job(const char *path, char *why, size_t size)
 
 static void say_hello(const struct fb_agent *agent)
 {
-	struct utsname u = { 0 };
+	struct utsname u = {0};
 
 	uname(&u);
 	fb_say(json_pack("{s:s, s:i, s:I, s:s}", "ev", "hello", "agent", FB_AGENT_VERSION, "at_ns",
@@ -95,11 +95,11 @@ static void say_worker_end(int status)
 
 static void pid1(void)
 {
-	struct fb_agent agent = { .in_guest = true,
-				  .start_ns = fb_agent_now_ns(),
-				  .setup_ns = -1,
-				  .tmp = "/run/out",
-				  .dir = "/tmp" };
+	struct fb_agent agent = {.in_guest = true,
+				 .start_ns = fb_agent_now_ns(),
+				 .setup_ns = -1,
+				 .tmp = "/run/out",
+				 .dir = "/tmp"};
 	int status;
 	pid_t pid;
 
@@ -139,10 +139,8 @@ static void pid1(void)
 /* firstbad-agent JOB RESULTS TMP DIR: the command machine's. */
 static int on_host(char **argv)
 {
-	struct fb_agent agent = { .start_ns = fb_agent_now_ns(),
-				  .setup_ns = -1,
-				  .tmp = argv[3],
-				  .dir = argv[4] };
+	struct fb_agent agent = {
+		.start_ns = fb_agent_now_ns(), .setup_ns = -1, .tmp = argv[3], .dir = argv[4]};
 
 	if (fb_say_open(argv[2]) < 0) {
 		fprintf(stderr, "firstbad-agent: %s: %s\n", argv[2], strerror(errno));

@@ -304,7 +304,7 @@ void fb_step_run(char *const *argv, const char *dir, const char *out, const char
 {
 	struct watch w = {
 		.chld_fd = -1, .out = {.pipe = -1, .file = -1}, .err = {.pipe = -1, .file = -1}};
-	struct rusage usage = { 0 };
+	struct rusage usage = {0};
 	int exec_fd, status = 0, errnum;
 	bool reaped = true;
 

@@ -89,9 +89,10 @@ static void add_kind(const struct fb_boot_spec *spec, const char *dir, char ***a
 			return;
 		/* The job directory is QEMU's working directory: no path to be escaped. */
 		add(argv, "-drive",
-		    spec->machine == FB_MACHINE_KVM && has_direct_io(dir) ?
-			    "file=" FB_BOOT_DISK ",format=raw,if=none,id=disk,cache=none,aio=native" :
-			    "file=" FB_BOOT_DISK ",format=raw,if=none,id=disk");
+		    spec->machine == FB_MACHINE_KVM && has_direct_io(dir)
+			    ? "file=" FB_BOOT_DISK
+			      ",format=raw,if=none,id=disk,cache=none,aio=native"
+			    : "file=" FB_BOOT_DISK ",format=raw,if=none,id=disk");
 		add(argv, "-device", "virtio-blk-pci,drive=disk");
 		return;
 	case FB_MACHINE_COMMAND:
@@ -110,7 +111,8 @@ static int check(const struct fb_boot_spec *spec, struct fb_error *err)
 		return fb_error_set(err, FB_ERROR_INPUT, "kernel '%s': %s", spec->vmlinux,
 				    strerror(errno));
 	if (spec->memory_b < (64u << 20))
-		return fb_error_set(err, FB_ERROR_INPUT, "a machine needs 64 MiB of memory or more");
+		return fb_error_set(err, FB_ERROR_INPUT,
+				    "a machine needs 64 MiB of memory or more");
 	if (spec->disk_b % (1u << 20))
 		return fb_error_set(err, FB_ERROR_INPUT, "disk size is not a whole number of MiB");
 	if (spec->machine == FB_MACHINE_DETERMINISTIC && spec->cpus > 1)
@@ -134,10 +136,10 @@ int fb_machine_args(const struct fb_boot_spec *spec, const char *dir, int qmp_fd
 	kernel = realpath(spec->vmlinux, NULL);
 	memory = fb_xasprintf("%lluM", (unsigned long long)(spec->memory_b >> 20));
 	chardev = fb_xasprintf("socket,id=qmp,fd=%d", qmp_fd);
-	cmdline = fb_xasprintf("%s%s%s%s", CMDLINE,
-			       spec->machine == FB_MACHINE_DETERMINISTIC ? CMDLINE_DETERMINISTIC : "",
-			       spec->cmdline && *spec->cmdline ? " " : "",
-			       spec->cmdline ? spec->cmdline : "");
+	cmdline = fb_xasprintf(
+		"%s%s%s%s", CMDLINE,
+		spec->machine == FB_MACHINE_DETERMINISTIC ? CMDLINE_DETERMINISTIC : "",
+		spec->cmdline && *spec->cmdline ? " " : "", spec->cmdline ? spec->cmdline : "");
 	add(&argv, qemu, NULL);
 	add(&argv, "-nodefaults", NULL);
 	add(&argv, "-no-user-config", NULL);
@@ -165,9 +167,9 @@ int fb_machine_args(const struct fb_boot_spec *spec, const char *dir, int qmp_fd
 
 char *fb_qemu_version(void)
 {
-	static const char *const argv[] = { FB_QEMU, "--version", NULL };
-	struct fb_proc_spec spec = { .argv = argv, .timeout_ns = 10 * FB_NS_PER_S };
-	struct fb_proc_result result = { 0 };
+	static const char *const argv[] = {FB_QEMU, "--version", NULL};
+	struct fb_proc_spec spec = {.argv = argv, .timeout_ns = 10 * FB_NS_PER_S};
+	struct fb_proc_result result = {0};
 	struct fb_error err = FB_ERROR_INIT;
 	const char *text;
 	char *version = NULL;

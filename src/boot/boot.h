@@ -36,8 +36,8 @@ enum fb_end {
 	FB_END_HANG_NOISY,  /* output went on but the work did not finish, or output without end */
 	FB_END_BOOT_FAILED, /* the agent never spoke */
 	FB_END_BUILD_FAILED,
-	FB_END_INFRA,	    /* QEMU could not start, died, disk full: never the kernel's fault */
-	FB_END_UNUSABLE,    /* this host cannot run this machine kind */
+	FB_END_INFRA,	 /* QEMU could not start, died, disk full: never the kernel's fault */
+	FB_END_UNUSABLE, /* this host cannot run this machine kind */
 };
 
 const char *fb_end_name(enum fb_end end);
@@ -45,45 +45,47 @@ int fb_end_find(const char *name);
 
 struct fb_boot_spec {
 	enum fb_machine machine;
-	unsigned cpus;	      /* 0: 1; the deterministic machine has only one */
-	char *vmlinux;	      /* image to boot: vmlinux with PVH note, or bzImage */
-	char *modules;	      /* directory with lib/modules/..., or NULL */
-	char *bundle;	      /* guest bundle made by fb_bundle_make() */
-	char *cmdline;	      /* added to ours; may be NULL */
+	unsigned cpus; /* 0: 1; the deterministic machine has only one */
+	char *vmlinux; /* image to boot: vmlinux with PVH note, or bzImage */
+	char *modules; /* directory with lib/modules/..., or NULL */
+	char *bundle;  /* guest bundle made by fb_bundle_make() */
+	char *cmdline; /* added to ours; may be NULL */
 	uint64_t memory_b;
-	uint64_t disk_b;      /* size of the device under test */
-	uint64_t seed;	      /* perturbs start delay and entropy */
-	int64_t timeout_ns;   /* whole boot, wall */
-	int64_t silence_ns;   /* no output from console or agent for this long: hang; wall */
-	char **sysctl;	      /* "vm.dirty_ratio=10", may be NULL */
-	char *dir;	      /* FB_MACHINE_COMMAND: where to run */
-	json_t *cells;	      /* array of jobs; testcases/testcase.h says how a cell is written as one */
+	uint64_t disk_b;    /* size of the device under test */
+	uint64_t seed;	    /* perturbs start delay and entropy */
+	int64_t timeout_ns; /* whole boot, wall */
+	int64_t silence_ns; /* no output from console or agent for this long: hang; wall */
+	char **sysctl;	    /* "vm.dirty_ratio=10", may be NULL */
+	char *dir;	    /* FB_MACHINE_COMMAND: where to run */
+	json_t *cells; /* array of jobs; testcases/testcase.h says how a cell is written as one */
 };
 
-struct fb_boot_run {	      /* one cell, one run */
-	unsigned cell;	      /* index into spec.cells */
-	enum fb_end end;      /* OK or TEST_FAILED */
-	char *why;	      /* for TEST_FAILED: one line */
-	int status;	      /* exit status of the measured step as a shell says it; -1: none */
-	char *out;	      /* the measured step's stdout, as the tool wrote it, then the lines of its
-				 $FIRSTBAD_RESULT with "firstbad: " before each; out_len bytes + NUL */
+struct fb_boot_run {	 /* one cell, one run */
+	unsigned cell;	 /* index into spec.cells */
+	enum fb_end end; /* OK or TEST_FAILED */
+	char *why;	 /* for TEST_FAILED: one line */
+	int status;	 /* exit status of the measured step as a shell says it; -1: none */
+	char *out;	 /* the measured step's stdout, as the tool wrote it, then the lines of its
+			    $FIRSTBAD_RESULT with "firstbad: " before each; out_len bytes + NUL */
 	size_t out_len;
-	char *err;	      /* its stderr, cut to a limit, valid or not */
-	json_t *counters;     /* object: metric name (blk.*, iostat.*, time.*, vmstat.*) -> real */
+	char *err;	  /* its stderr, cut to a limit, valid or not */
+	json_t *counters; /* object: metric name (blk.*, iostat.*, time.*, vmstat.*) -> real */
 };
 
 struct fb_boot_result {
 	enum fb_end end;
-	char *why;	      /* one line: first oops line, last console line, exit reason; may be NULL */
+	char *why; /* one line: first oops line, last console line, exit reason; may be NULL */
 	struct fb_boot_run *runs; /* those that finished, also before a panic */
 	size_t nr_runs;
 	int64_t wall_ns;
 	int64_t first_line_ns; /* wall, from QEMU's start to the first console byte; -1 unknown */
 	int64_t agent_ns;      /* wall, from QEMU's start to the agent's hello; -1 */
-	int64_t setup_ns;      /* guest time, from the agent's start to the first workload's, mkfs apart; -1 */
-	int64_t guest_ns;      /* guest time at the end, CLOCK_BOOTTIME; -1 */
-	char *console;	       /* path, kept in the job directory */
-	char *fingerprint;     /* JSON text: machine, QEMU version, CPU model, bundle hash, kernel release */
+	int64_t setup_ns; /* guest time, from the agent's start to the first workload's, mkfs apart;
+			     -1 */
+	int64_t guest_ns; /* guest time at the end, CLOCK_BOOTTIME; -1 */
+	char *console;	  /* path, kept in the job directory */
+	char *fingerprint; /* JSON text: machine, QEMU version, CPU model, bundle hash, kernel
+			      release */
 };
 
 json_t *fb_boot_spec_to_json(const struct fb_boot_spec *spec);
@@ -115,7 +117,8 @@ int fb_bundle_make(const char *const *tools, const char *cache, char **ret_path,
 		   struct fb_error *err);
 
 /**
- * fb_machine_args() - The QEMU command line for @spec, NULL-terminated, owned (for doctor and tests).
+ * fb_machine_args() - The QEMU command line for @spec, NULL-terminated, owned (for doctor and
+ * tests).
  * @qmp_fd: descriptor of the QMP socket; the channels are files in @dir.
  */
 int fb_machine_args(const struct fb_boot_spec *spec, const char *dir, int qmp_fd, char ***ret,

@@ -29,18 +29,18 @@
 static const struct {
 	const char *tool, *package, *extra;
 } known[] = {
-	{ "fio", "fio", NULL },
-	{ "sysbench", "sysbench", NULL },
-	{ "mkfs.ext4", "e2fsprogs", "/etc/mke2fs.conf" },
-	{ "mkfs.ext3", "e2fsprogs", "/etc/mke2fs.conf" },
-	{ "mkfs.ext2", "e2fsprogs", "/etc/mke2fs.conf" },
-	{ "mkfs.btrfs", "btrfs-progs", NULL },
-	{ "mkfs.xfs", "xfsprogs", NULL },
-	{ "mkfs.f2fs", "f2fs-tools", NULL },
-	{ "dbench", "dbench", "/usr/share/dbench/client.txt" },
-	{ "fs_mark", "fsmark", NULL },
-	{ "dd", "coreutils", NULL },
-	{ "sh", "dash", NULL },
+	{"fio", "fio", NULL},
+	{"sysbench", "sysbench", NULL},
+	{"mkfs.ext4", "e2fsprogs", "/etc/mke2fs.conf"},
+	{"mkfs.ext3", "e2fsprogs", "/etc/mke2fs.conf"},
+	{"mkfs.ext2", "e2fsprogs", "/etc/mke2fs.conf"},
+	{"mkfs.btrfs", "btrfs-progs", NULL},
+	{"mkfs.xfs", "xfsprogs", NULL},
+	{"mkfs.f2fs", "f2fs-tools", NULL},
+	{"dbench", "dbench", "/usr/share/dbench/client.txt"},
+	{"fs_mark", "fsmark", NULL},
+	{"dd", "coreutils", NULL},
+	{"sh", "dash", NULL},
 };
 
 /*
@@ -50,16 +50,22 @@ static const struct {
 static const struct {
 	const char *tool, *library;
 } unused[] = {
-	{ "fio", "libgfapi.so.0" },    { "fio", "libnbd.so.0" },	{ "fio", "libibverbs.so.1" },
-	{ "fio", "librdmacm.so.1" },   { "fio", "librados.so.2" },	{ "fio", "librbd.so.1" },
-	{ "fio", "libpmemblk.so.1" },  { "fio", "libpmem.so.1" },	{ "fio", "libpmem2.so.1" },
-	{ "fio", "libiscsi.so.7" },    { "fio", "libnfs.so.13" },	{ "fio", "libisal.so.2" },
-	{ "fio", "libcurl.so.4" },     { "sysbench", "libpq.so.5" },
-	{ "sysbench", "libmariadb.so.3" }, { "sysbench", "libmysqlclient.so.21" },
+	{"fio", "libgfapi.so.0"},	 {"fio", "libnbd.so.0"},
+	{"fio", "libibverbs.so.1"},	 {"fio", "librdmacm.so.1"},
+	{"fio", "librados.so.2"},	 {"fio", "librbd.so.1"},
+	{"fio", "libpmemblk.so.1"},	 {"fio", "libpmem.so.1"},
+	{"fio", "libpmem2.so.1"},	 {"fio", "libiscsi.so.7"},
+	{"fio", "libnfs.so.13"},	 {"fio", "libisal.so.2"},
+	{"fio", "libcurl.so.4"},	 {"sysbench", "libpq.so.5"},
+	{"sysbench", "libmariadb.so.3"}, {"sysbench", "libmysqlclient.so.21"},
 };
 
 static const char *const library_dir[] = {
-	"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib",
+	"/lib/x86_64-linux-gnu",
+	"/usr/lib/x86_64-linux-gnu",
+	"/lib64",
+	"/usr/lib64",
+	"/lib",
 	"/usr/lib",
 };
 
@@ -67,7 +73,7 @@ struct member {
 	char *path; /* in the guest, without the leading slash */
 	char *from;
 	unsigned mode;
-	bool made;	    /* .data instead of .from */
+	bool made; /* .data instead of .from */
 	struct fb_str data;
 };
 
@@ -99,16 +105,15 @@ static void add_member(struct bundle *b, const char *path, const char *from, uns
 	if (have(b, path))
 		return;
 	FB_GROW(b->members, b->nr, b->cap);
-	b->members[b->nr++] = (struct member){ .path = fb_xstrdup(path),
-					       .from = fb_xstrdup(from),
-					       .mode = mode };
+	b->members[b->nr++] =
+		(struct member){.path = fb_xstrdup(path), .from = fb_xstrdup(from), .mode = mode};
 }
 
 static void add_made_member(struct bundle *b, const char *path, struct fb_str *data)
 {
 	FB_GROW(b->members, b->nr, b->cap);
-	b->members[b->nr++] = (struct member){ .path = fb_xstrdup(path), .mode = 0755, .made = true,
-					       .data = *data };
+	b->members[b->nr++] = (struct member){
+		.path = fb_xstrdup(path), .mode = 0755, .made = true, .data = *data};
 	*data = (struct fb_str)FB_STR_INIT;
 }
 
@@ -313,7 +318,7 @@ static int add_closure(struct bundle *b, const char *file, const char *ld_cache,
 		       struct fb_error *err)
 {
 	FB_CLEANUP(fb_freep) char *interpreter = NULL;
-	struct needs n = { 0 };
+	struct needs n = {0};
 	int rc;
 
 	if (depth > 64)
@@ -369,9 +374,9 @@ static int add_tool(struct bundle *b, const char *tool, const char *ld_cache, st
 /* What ldconfig knows; without it the usual directories must do. */
 static char *ld_cache_text(void)
 {
-	static const char *const argv[] = { "ldconfig", "-p", NULL };
-	struct fb_proc_spec spec = { .argv = argv, .timeout_ns = 10 * FB_NS_PER_S };
-	struct fb_proc_result result = { 0 };
+	static const char *const argv[] = {"ldconfig", "-p", NULL};
+	struct fb_proc_spec spec = {.argv = argv, .timeout_ns = 10 * FB_NS_PER_S};
+	struct fb_proc_result result = {0};
 	struct fb_error err = FB_ERROR_INIT;
 	char *text;
 
@@ -413,14 +418,24 @@ static int hash_members(const struct bundle *b, char ret[FB_HASH_HEX_SIZE], stru
 
 static int write_layout(struct fb_cpio *cpio, struct fb_error *err)
 {
-	static const char *const dir[] = { "dev", "proc", "sys",     "tmp", "run",
-					   "mnt", "etc",  "modules", "bin", "lib",
-					   "usr", "usr/share", "usr/share/dbench" };
+	static const char *const dir[] = {"dev",
+					  "proc",
+					  "sys",
+					  "tmp",
+					  "run",
+					  "mnt",
+					  "etc",
+					  "modules",
+					  "bin",
+					  "lib",
+					  "usr",
+					  "usr/share",
+					  "usr/share/dbench"};
 	static const struct {
 		const char *path, *target;
 	} link[] = {
-		{ "lib64", "lib" },	 { "sbin", "bin" },	    { "usr/bin", "../bin" },
-		{ "usr/sbin", "../bin" }, { "usr/lib", "../lib" }, { "usr/lib64", "../lib" },
+		{"lib64", "lib"},	{"sbin", "bin"},       {"usr/bin", "../bin"},
+		{"usr/sbin", "../bin"}, {"usr/lib", "../lib"}, {"usr/lib64", "../lib"},
 	};
 	static const char passwd[] = "root:x:0:0:root:/tmp:/bin/sh\n", group[] = "root:x:0:\n";
 
@@ -447,8 +462,8 @@ static int write_bundle(const struct bundle *b, int fd, struct fb_error *err)
 		const struct member *m = &b->members[i];
 
 		rc = m->made ? fb_cpio_add_data(cpio, m->path, m->data.buf, m->data.len, m->mode,
-						err) :
-			       fb_cpio_add_file(cpio, m->path, m->from, m->mode, MEMBER_MAX, err);
+						err)
+			     : fb_cpio_add_file(cpio, m->path, m->from, m->mode, MEMBER_MAX, err);
 	}
 	if (rc < 0) {
 		fb_cpio_abort(cpio);
@@ -478,7 +493,7 @@ static int save_bundle(const struct bundle *b, const char *path, struct fb_error
 char *fb_agent_path(struct fb_error *err)
 {
 	const char *env = getenv("FIRSTBAD_AGENT");
-	static const char *const near[] = { "src/agent", "../src/agent" };
+	static const char *const near[] = {"src/agent", "../src/agent"};
 	char self[4096];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
@@ -506,7 +521,7 @@ int fb_bundle_make(const char *const *tools, const char *cache, char **ret_path,
 	FB_CLEANUP(fb_freep) char *agent = fb_agent_path(err);
 	FB_CLEANUP(fb_freep) char *ld_cache = NULL, *path = NULL;
 	char hex[FB_HASH_HEX_SIZE];
-	struct bundle b = { 0 };
+	struct bundle b = {0};
 	int rc = 0;
 
 	if (!agent)

@@ -33,12 +33,12 @@ static enum fb_end judge_done(const struct fb_watch *w, char **ret_why)
 		return end_with(FB_END_OOPS, ret_why, fb_xstrdup(w->console->oops));
 	for (size_t i = 0; i < s->nr_runs; i++)
 		if (s->runs[i].end != FB_END_OK)
-			return end_with(FB_END_TEST_FAILED, ret_why,
-					fb_xasprintf("cell %u: %s", s->runs[i].cell,
-						     s->runs[i].why));
+			return end_with(
+				FB_END_TEST_FAILED, ret_why,
+				fb_xasprintf("cell %u: %s", s->runs[i].cell, s->runs[i].why));
 	return end_with(FB_END_OK, ret_why,
-			w->console && w->console->warning[0] ? fb_xstrdup(w->console->warning) :
-							       NULL);
+			w->console && w->console->warning[0] ? fb_xstrdup(w->console->warning)
+							     : NULL);
 }
 
 /* QEMU ended by itself, without a panic text and without the agent's last word. */
@@ -50,8 +50,8 @@ static enum fb_end judge_ended(const struct fb_watch *w, char **ret_why)
 	if (!strcmp(reason, "guest-reset")) {
 		/* A triple fault, a reboot(2) or a panic that could not print. */
 		return hello ? end_with(FB_END_PANIC, ret_why,
-					last_words(w, "rebooted without a panic message")) :
-			       end_with(FB_END_BOOT_FAILED, ret_why,
+					last_words(w, "rebooted without a panic message"))
+			     : end_with(FB_END_BOOT_FAILED, ret_why,
 					last_words(w, "rebooted before the agent spoke"));
 	}
 	if (!strcmp(reason, "guest-panic"))
@@ -71,9 +71,8 @@ static enum fb_end judge_ended(const struct fb_watch *w, char **ret_why)
 		return end_with(FB_END_INFRA, ret_why,
 				fb_xasprintf("%s was killed", w->qmp ? "QEMU" : "the agent"));
 	return end_with(FB_END_INFRA, ret_why,
-			fb_xasprintf("%s ended with status %d%s%s",
-				     w->qmp ? "QEMU" : "the agent", w->status,
-				     w->qemu_log_line ? ": " : "",
+			fb_xasprintf("%s ended with status %d%s%s", w->qmp ? "QEMU" : "the agent",
+				     w->status, w->qemu_log_line ? ": " : "",
 				     w->qemu_log_line ? w->qemu_log_line : ""));
 }
 
@@ -92,9 +91,9 @@ enum fb_end fb_classify(const struct fb_watch *w, char **ret_why)
 		return end_with(FB_END_INFRA, ret_why,
 				fb_xstrdup("no space left for the job directory"));
 	if (c && c->refusal[0] && !s->hello)
-		return end_with(FB_END_BOOT_FAILED, ret_why,
-				fb_xasprintf("the guest's programs need a newer kernel (%s)",
-					     c->refusal));
+		return end_with(
+			FB_END_BOOT_FAILED, ret_why,
+			fb_xasprintf("the guest's programs need a newer kernel (%s)", c->refusal));
 	if (c && c->panic[0])
 		return end_with(FB_END_PANIC, ret_why, fb_xstrdup(c->panic));
 	if (complete)
@@ -111,9 +110,9 @@ enum fb_end fb_classify(const struct fb_watch *w, char **ret_why)
 				fb_xasprintf("console output without end (over %u MiB)",
 					     FB_CONSOLE_MAX >> 20));
 	if (w->stop == FB_WATCH_RESULTS_FULL)
-		return end_with(FB_END_HANG_NOISY, ret_why,
-				fb_xasprintf("results without end (over %u MiB)",
-					     FB_RESULTS_MAX >> 20));
+		return end_with(
+			FB_END_HANG_NOISY, ret_why,
+			fb_xasprintf("results without end (over %u MiB)", FB_RESULTS_MAX >> 20));
 	if (c && c->oops[0])
 		return end_with(s->hello ? FB_END_OOPS : FB_END_BOOT_FAILED, ret_why,
 				fb_xstrdup(c->oops));

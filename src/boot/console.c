@@ -20,40 +20,40 @@ static const struct {
 	enum kind kind;
 	const char *text;
 } pattern[] = {
-	{ KIND_PANIC, "Kernel panic - not syncing" },		   /* kernel/panic.c */
-	{ KIND_PANIC, "PANIC: double fault" },			   /* arch/x86/kernel/traps.c */
-	{ KIND_PANIC, "PANIC: early exception" },		   /* arch/x86/mm/extable.c */
-	{ KIND_PANIC, "Booting kernel failed:" },		   /* boot decompressors */
-	{ KIND_OOPS, "BUG: " },					   /* fault.c, slub.c, kasan, ... */
-	{ KIND_OOPS, "kernel BUG at " },			   /* lib/bug.c */
-	{ KIND_OOPS, "Oops: " },				   /* arch/x86/kernel/dumpstack.c */
-	{ KIND_OOPS, "Internal error: Oops" },			   /* arch/arm64 */
-	{ KIND_OOPS, "Unable to handle kernel " },		   /* arch/arm64/mm/fault.c */
-	{ KIND_OOPS, "general protection fault, " },		   /* arch/x86/kernel/traps.c */
-	{ KIND_OOPS, "general protection fault: " },		   /* before 5.6 */
-	{ KIND_OOPS, "invalid opcode: " },			   /* arch/x86/kernel/traps.c */
-	{ KIND_OOPS, "divide error: " },			   /* same */
-	{ KIND_OOPS, "stack segment: " },			   /* same */
-	{ KIND_OOPS, "bounds: " },				   /* same */
-	{ KIND_OOPS, "int3: " },				   /* same */
-	{ KIND_OOPS, "traps: PANIC" },				   /* same */
-	{ KIND_OOPS, "watchdog: BUG: " },			   /* kernel/watchdog.c */
-	{ KIND_OOPS, "NMI watchdog: Watchdog detected hard LOCKUP" }, /* watchdog_hld.c, < 5.4 */
-	{ KIND_OOPS, "Watchdog detected hard LOCKUP" },		   /* kernel/watchdog_hld.c */
-	{ KIND_OOPS, "INFO: task " },				   /* kernel/hung_task.c */
-	{ KIND_OOPS, "INFO: rcu" },				   /* kernel/rcu/tree_stall.h, old */
-	{ KIND_OOPS, "rcu: INFO: rcu" },			   /* kernel/rcu/tree_stall.h */
-	{ KIND_OOPS, "UBSAN: " },				   /* lib/ubsan.c */
-	{ KIND_OOPS, "list_add corruption" },			   /* lib/list_debug.c */
-	{ KIND_OOPS, "list_del corruption" },			   /* same */
-	{ KIND_OOPS, "VFS: Busy inodes after unmount" },	   /* fs/super.c */
-	{ KIND_OOPS, "kernel tried to execute NX-protected page" }, /* arch/x86/mm/fault.c */
-	{ KIND_WARNING, "WARNING: " },				   /* kernel/panic.c, lockdep */
-	{ KIND_WARNING, "INFO: possible " },			   /* kernel/locking/lockdep.c */
-	{ KIND_OOM, "Out of memory: " },			   /* mm/oom_kill.c */
-	{ KIND_OOM, "oom-kill:" },				   /* same */
+	{KIND_PANIC, "Kernel panic - not syncing"}, /* kernel/panic.c */
+	{KIND_PANIC, "PANIC: double fault"},	    /* arch/x86/kernel/traps.c */
+	{KIND_PANIC, "PANIC: early exception"},	    /* arch/x86/mm/extable.c */
+	{KIND_PANIC, "Booting kernel failed:"},	    /* boot decompressors */
+	{KIND_OOPS, "BUG: "},			    /* fault.c, slub.c, kasan, ... */
+	{KIND_OOPS, "kernel BUG at "},		    /* lib/bug.c */
+	{KIND_OOPS, "Oops: "},			    /* arch/x86/kernel/dumpstack.c */
+	{KIND_OOPS, "Internal error: Oops"},	    /* arch/arm64 */
+	{KIND_OOPS, "Unable to handle kernel "},    /* arch/arm64/mm/fault.c */
+	{KIND_OOPS, "general protection fault, "},  /* arch/x86/kernel/traps.c */
+	{KIND_OOPS, "general protection fault: "},  /* before 5.6 */
+	{KIND_OOPS, "invalid opcode: "},	    /* arch/x86/kernel/traps.c */
+	{KIND_OOPS, "divide error: "},		    /* same */
+	{KIND_OOPS, "stack segment: "},		    /* same */
+	{KIND_OOPS, "bounds: "},		    /* same */
+	{KIND_OOPS, "int3: "},			    /* same */
+	{KIND_OOPS, "traps: PANIC"},		    /* same */
+	{KIND_OOPS, "watchdog: BUG: "},		    /* kernel/watchdog.c */
+	{KIND_OOPS, "NMI watchdog: Watchdog detected hard LOCKUP"}, /* watchdog_hld.c, < 5.4 */
+	{KIND_OOPS, "Watchdog detected hard LOCKUP"},		    /* kernel/watchdog_hld.c */
+	{KIND_OOPS, "INFO: task "},				    /* kernel/hung_task.c */
+	{KIND_OOPS, "INFO: rcu"},				  /* kernel/rcu/tree_stall.h, old */
+	{KIND_OOPS, "rcu: INFO: rcu"},				  /* kernel/rcu/tree_stall.h */
+	{KIND_OOPS, "UBSAN: "},					  /* lib/ubsan.c */
+	{KIND_OOPS, "list_add corruption"},			  /* lib/list_debug.c */
+	{KIND_OOPS, "list_del corruption"},			  /* same */
+	{KIND_OOPS, "VFS: Busy inodes after unmount"},		  /* fs/super.c */
+	{KIND_OOPS, "kernel tried to execute NX-protected page"}, /* arch/x86/mm/fault.c */
+	{KIND_WARNING, "WARNING: "},				  /* kernel/panic.c, lockdep */
+	{KIND_WARNING, "INFO: possible "},			  /* kernel/locking/lockdep.c */
+	{KIND_OOM, "Out of memory: "},				  /* mm/oom_kill.c */
+	{KIND_OOM, "oom-kill:"},				  /* same */
 	/* The C library's start-up code, of init too; the kernel's panic is only what follows. */
-	{ KIND_REFUSAL, "FATAL: kernel too old" },		   /* glibc csu, dl-sysdep.h */
+	{KIND_REFUSAL, "FATAL: kernel too old"}, /* glibc csu, dl-sysdep.h */
 };
 
 /* "<4>", "[   12.345678]", "[    T1]": what printk may put before a message. */
@@ -158,7 +158,9 @@ void fb_console_feed(struct fb_console *c, const char *buf, size_t len)
 			judge(c);
 			c->len = 0;
 		} else if (c->len < sizeof(c->line) - 1) {
-			c->line[c->len++] = (char)(b == '\t' ? ' ' : b >= 0x20 && b < 0x7f ? b : '?');
+			c->line[c->len++] = (char)(b == '\t'		   ? ' '
+						   : b >= 0x20 && b < 0x7f ? b
+									   : '?');
 		}
 	}
 }

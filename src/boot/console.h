@@ -17,8 +17,8 @@ struct fb_console {
 	char warning[FB_CONSOLE_LINE_MAX];
 	char oom[FB_CONSOLE_LINE_MAX];
 	char refusal[FB_CONSOLE_LINE_MAX]; /* of the guest's programs to run on this kernel */
-	char last[FB_CONSOLE_LINE_MAX]; /* the last line that was not empty */
-	unsigned nr_banners;		/* "Linux version": more than one is a reboot */
+	char last[FB_CONSOLE_LINE_MAX];	   /* the last line that was not empty */
+	unsigned nr_banners;		   /* "Linux version": more than one is a reboot */
 	size_t bytes;
 };
 

@@ -41,16 +41,16 @@ const char *fb_cpu_model(enum fb_machine machine);
 /* What was seen while a machine ran, and what ended it. */
 struct fb_watch {
 	enum {
-		FB_WATCH_ENDED,		 /* QEMU (or the command) ended by itself */
-		FB_WATCH_DONE,		 /* the agent was done; ended after a grace */
-		FB_WATCH_SILENT,	 /* the silence limit */
-		FB_WATCH_TIMEOUT,	 /* the time limit of the boot */
-		FB_WATCH_CONSOLE_FULL,	 /* console output without end */
-		FB_WATCH_RESULTS_FULL,	 /* result channel without end */
-		FB_WATCH_GARBAGE,	 /* the result channel broke the protocol */
-		FB_WATCH_FAILED,	 /* the agent gave up */
+		FB_WATCH_ENDED,	       /* QEMU (or the command) ended by itself */
+		FB_WATCH_DONE,	       /* the agent was done; ended after a grace */
+		FB_WATCH_SILENT,       /* the silence limit */
+		FB_WATCH_TIMEOUT,      /* the time limit of the boot */
+		FB_WATCH_CONSOLE_FULL, /* console output without end */
+		FB_WATCH_RESULTS_FULL, /* result channel without end */
+		FB_WATCH_GARBAGE,      /* the result channel broke the protocol */
+		FB_WATCH_FAILED,       /* the agent gave up */
 	} stop;
-	bool exited;		  /* .status is QEMU's exit status */
+	bool exited; /* .status is QEMU's exit status */
 	int status;
 	bool disk_full;
 	char *qemu_log_line;	  /* last line of QEMU's own output; owned, may be NULL */

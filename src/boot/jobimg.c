@@ -18,9 +18,9 @@
 
 /* What a guest may need of us; what is built in is simply not among the modules. */
 static const char *const wanted[] = {
-	"configfs", "null_blk",	  "virtio_pci",	     "virtio_mmio",	"virtio_blk",
-	"8250",	    "serial8250", "crc32c_generic",  "crc32c_intel",	"libcrc32c",
-	"crc16",    "xxhash",	  "xxhash_generic",  "blake2b_generic", "sha256_generic",
+	"configfs", "null_blk",	  "virtio_pci",	    "virtio_mmio",     "virtio_blk",
+	"8250",	    "serial8250", "crc32c_generic", "crc32c_intel",    "libcrc32c",
+	"crc16",    "xxhash",	  "xxhash_generic", "blake2b_generic", "sha256_generic",
 	"mbcache",  "jbd2",
 };
 
@@ -115,7 +115,8 @@ static int pack_modules(const struct fb_boot_spec *spec, struct fb_cpio *cpio, c
 	}
 	for (i = 0; i < FB_ARRAY_SIZE(wanted); i++)
 		add_module(&dep, wanted[i], &paths);
-	json_array_foreach(spec->cells, i, cell) {
+	json_array_foreach(spec->cells, i, cell)
+	{
 		const json_t *fs = json_object_get(cell, "fs");
 		const char *type = json_string_value(json_object_get(fs, "type"));
 
@@ -129,8 +130,9 @@ static int pack_modules(const struct fb_boot_spec *spec, struct fb_cpio *cpio, c
 		FB_CLEANUP(fb_freep) char *from = fb_xasprintf("%s/%s", top, paths[i]);
 		FB_CLEANUP(fb_freep) char *to = fb_xasprintf("modules/%03zu.ko", i);
 		/* The kernel's command line reaches only what is built in. */
-		FB_CLEANUP(fb_freep) char *name = fb_xasprintf(
-			"/%s%s", to, is_module(paths[i], "null_blk") ? " nr_devices=0" : "");
+		FB_CLEANUP(fb_freep)
+		char *name = fb_xasprintf("/%s%s", to,
+					  is_module(paths[i], "null_blk") ? " nr_devices=0" : "");
 
 		if (fb_cpio_add_file(cpio, to, from, 0644, MODULE_MAX, err) < 0)
 			return -1;

@@ -24,7 +24,7 @@
 /* A verdict lasts until the kernel or QEMU under it changes. */
 static char *host_id(const char *qemu)
 {
-	struct utsname u = { 0 };
+	struct utsname u = {0};
 
 	uname(&u);
 	return fb_xasprintf("%s %s %s qemu %s", u.sysname, u.release, u.version, qemu);
@@ -46,8 +46,10 @@ static int read_verdict(const char *path, const char *host, char **ret_why)
 	if (access(path, R_OK) < 0)
 		return -1;
 	v = fb_json_load(path, 65536, &err);
-	if (v && fb_json_unpack(v, path, &err, "{s:s, s:b, s:s}", "host", &of, "usable", &usable,
-				"why", &why) == 0 && !strcmp(of, host)) {
+	if (v &&
+	    fb_json_unpack(v, path, &err, "{s:s, s:b, s:s}", "host", &of, "usable", &usable, "why",
+			   &why) == 0 &&
+	    !strcmp(of, host)) {
 		*ret_why = fb_xstrdup(why);
 		rc = usable;
 	}
@@ -68,17 +70,17 @@ static int save_verdict(const char *path, const char *host, bool usable, const c
 	return rc;
 }
 
-static int boot(enum fb_machine machine, const char *vmlinux, const char *bundle,
-		const char *cache, struct fb_boot_result *ret, struct fb_error *err)
+static int boot(enum fb_machine machine, const char *vmlinux, const char *bundle, const char *cache,
+		struct fb_boot_result *ret, struct fb_error *err)
 {
 	FB_CLEANUP(fb_freep) char *dir = fb_xasprintf("%s/probe-XXXXXX", cache);
-	struct fb_boot_spec spec = { .machine = machine,
-				     .vmlinux = (char *)vmlinux,
-				     .bundle = (char *)bundle,
-				     .memory_b = PROBE_MEMORY_B,
-				     .timeout_ns = PROBE_TIMEOUT_NS,
-				     .silence_ns = PROBE_SILENCE_NS,
-				     .cells = json_array() };
+	struct fb_boot_spec spec = {.machine = machine,
+				    .vmlinux = (char *)vmlinux,
+				    .bundle = (char *)bundle,
+				    .memory_b = PROBE_MEMORY_B,
+				    .timeout_ns = PROBE_TIMEOUT_NS,
+				    .silence_ns = PROBE_SILENCE_NS,
+				    .cells = json_array()};
 	struct fb_error rm = FB_ERROR_INIT;
 	int rc;
 
@@ -103,8 +105,7 @@ static int probe_boot(enum fb_machine machine, const char *vmlinux, const char *
 	struct fb_boot_result result;
 	bool usable;
 
-	if (fb_mkdirs(cache, err) < 0 ||
-	    boot(machine, vmlinux, bundle, cache, &result, err) < 0)
+	if (fb_mkdirs(cache, err) < 0 || boot(machine, vmlinux, bundle, cache, &result, err) < 0)
 		return -1;
 	usable = result.end == FB_END_OK;
 	if (usable)

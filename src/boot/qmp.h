@@ -12,13 +12,13 @@
 
 struct fb_qmp {
 	struct fb_str line;
-	bool greeted;	      /* answer with "qmp_capabilities" */
-	bool bad;	      /* something that is no QMP arrived */
-	char reason[64];      /* of SHUTDOWN: "guest-reset", "guest-shutdown", ...; else "" */
-	bool panicked;	      /* GUEST_PANICKED */
-	bool stopped;	      /* STOP: paused by an internal error or a full disk */
-	char io_error[64];    /* BLOCK_IO_ERROR's reason, or "" */
-	char version[64];     /* "7.2.22" */
+	bool greeted;	   /* answer with "qmp_capabilities" */
+	bool bad;	   /* something that is no QMP arrived */
+	char reason[64];   /* of SHUTDOWN: "guest-reset", "guest-shutdown", ...; else "" */
+	bool panicked;	   /* GUEST_PANICKED */
+	bool stopped;	   /* STOP: paused by an internal error or a full disk */
+	char io_error[64]; /* BLOCK_IO_ERROR's reason, or "" */
+	char version[64];  /* "7.2.22" */
 };
 
 /** fb_qmp_feed() - Take what arrived; complete lines are read, the rest is kept. */

@@ -154,8 +154,7 @@ static int reason_to_stop(struct machine *m)
 static int watch(struct machine *m)
 {
 	for (;;) {
-		struct pollfd p[2] = { { fb_proc_fd(m->proc), POLLIN, 0 },
-				       { m->qmp_fd, POLLIN, 0 } };
+		struct pollfd p[2] = {{fb_proc_fd(m->proc), POLLIN, 0}, {m->qmp_fd, POLLIN, 0}};
 		bool ended;
 		int stop;
 
@@ -186,7 +185,7 @@ static char *log_line(const char *dir)
 	FB_CLEANUP(fb_freep) char *path = in_dir(dir, FB_BOOT_QEMU_LOG);
 	struct fb_error err = FB_ERROR_INIT;
 	struct fb_str s = FB_STR_INIT;
-	struct fb_console lines = { 0 };
+	struct fb_console lines = {0};
 
 	if (fb_file_read(path, 1u << 20, &s, &err) == 0)
 		fb_console_feed(&lines, fb_str_cstr(&s), s.len);
@@ -234,12 +233,12 @@ static int supervise(struct machine *m, const struct fb_proc_spec *proc_spec,
 		     struct fb_boot_result *ret, struct fb_error *err)
 {
 	FB_CLEANUP(fb_freep) char *line = NULL;
-	struct fb_proc_result end = { 0 };
-	struct fb_watch w = { .stream = &m->stream,
-			      .console = m->console.fd >= 0 ? &m->scan : NULL,
-			      .qmp = m->qmp_fd >= 0 ? &m->qmp : NULL,
-			      .silence_ns = m->spec->silence_ns,
-			      .timeout_ns = m->spec->timeout_ns };
+	struct fb_proc_result end = {0};
+	struct fb_watch w = {.stream = &m->stream,
+			     .console = m->console.fd >= 0 ? &m->scan : NULL,
+			     .qmp = m->qmp_fd >= 0 ? &m->qmp : NULL,
+			     .silence_ns = m->spec->silence_ns,
+			     .timeout_ns = m->spec->timeout_ns};
 	int rc;
 
 	m->start_ns = m->last_output_ns = fb_clock_mono_ns();
@@ -283,7 +282,7 @@ static int run_qemu(struct machine *m, struct fb_boot_result *ret, struct fb_err
 	FB_CLEANUP(fb_freep) char *disk = in_dir(m->dir, FB_BOOT_DISK);
 	FB_CLEANUP(fb_strvp) char **argv = NULL;
 	bool has_disk = m->spec->machine != FB_MACHINE_DETERMINISTIC && m->spec->disk_b;
-	struct fb_proc_spec spec = { .dir = m->dir, .out_path = log, .nr_pass_fds = 1 };
+	struct fb_proc_spec spec = {.dir = m->dir, .out_path = log, .nr_pass_fds = 1};
 	int pair[2], rc;
 
 	if (has_disk && create(m->dir, FB_BOOT_DISK, m->spec->disk_b, NULL, err) < 0)
@@ -320,8 +319,8 @@ static int run_command(struct machine *m, struct fb_boot_result *ret, struct fb_
 	FB_CLEANUP(fb_freep) char *results = in_dir(dir ? dir : m->dir, FB_BOOT_RESULTS);
 	FB_CLEANUP(fb_freep) char *tmp = in_dir(dir ? dir : m->dir, "tmp");
 	FB_CLEANUP(fb_freep) char *job_path = in_dir(dir ? dir : m->dir, "job.json");
-	const char *argv[] = { agent, job_path, results, tmp, m->spec->dir, NULL };
-	struct fb_proc_spec spec = { .argv = argv, .out_path = log };
+	const char *argv[] = {agent, job_path, results, tmp, m->spec->dir, NULL};
+	struct fb_proc_spec spec = {.argv = argv, .out_path = log};
 	json_t *job, *cell;
 	size_t i;
 	int rc;
@@ -330,10 +329,11 @@ static int run_command(struct machine *m, struct fb_boot_result *ret, struct fb_
 		return dir ? -1 : fb_error_set_sys(err, errno, "directory '%s'", m->dir);
 	if (!m->spec->dir)
 		return fb_error_set(err, FB_ERROR_INPUT, "the command machine needs a directory");
-	json_array_foreach(m->spec->cells, i, cell)
-		if (json_is_object(json_object_get(cell, "fs")))
-			return fb_error_set(err, FB_ERROR_INPUT,
-					    "the command machine makes no file systems");
+	json_array_foreach(m->spec->cells, i, cell) if (
+		json_is_object(json_object_get(
+			cell,
+			"fs"))) return fb_error_set(err, FB_ERROR_INPUT,
+						    "the command machine makes no file systems");
 	if (create(dir, FB_BOOT_RESULTS, 0, &m->results.fd, err) < 0 ||
 	    create(dir, FB_BOOT_CONSOLE, 0, NULL, err) < 0 || fb_mkdirs(tmp, err) < 0)
 		return -1;
@@ -352,19 +352,22 @@ static int check(const struct fb_boot_spec *spec, struct fb_error *err)
 
 	if (!json_is_array(spec->cells))
 		return fb_error_set(err, FB_ERROR_INPUT, "a boot without cells");
-	json_array_foreach(spec->cells, i, cell)
-		if (!json_is_object(cell) || !json_is_array(json_object_get(cell, "measure")))
-			return fb_error_set(err, FB_ERROR_INPUT, "cell %zu is no job", i);
+	json_array_foreach(
+		spec->cells, i,
+		cell) if (!json_is_object(cell) ||
+			  !json_is_array(json_object_get(
+				  cell, "measure"))) return fb_error_set(err, FB_ERROR_INPUT,
+									 "cell %zu is no job", i);
 	return 0;
 }
 
 int fb_boot_run_unprobed(const struct fb_boot_spec *spec, const char *dir,
 			 struct fb_boot_result *ret, struct fb_error *err)
 {
-	struct machine m = { .spec = spec, .dir = dir, .console.fd = -1, .results.fd = -1,
-			     .qmp_fd = -1 };
-	struct fb_boot_result result = { .first_line_ns = -1, .agent_ns = -1, .setup_ns = -1,
-					 .guest_ns = -1 };
+	struct machine m = {
+		.spec = spec, .dir = dir, .console.fd = -1, .results.fd = -1, .qmp_fd = -1};
+	struct fb_boot_result result = {
+		.first_line_ns = -1, .agent_ns = -1, .setup_ns = -1, .guest_ns = -1};
 	int64_t start_ns = fb_clock_mono_ns();
 	struct fb_error why = FB_ERROR_INIT;
 	int rc;
@@ -374,8 +377,8 @@ int fb_boot_run_unprobed(const struct fb_boot_spec *spec, const char *dir,
 	fb_stream_init(&m.stream, spec->cells);
 	rc = fb_mkdirs(dir, &why);
 	if (rc == 0)
-		rc = spec->machine == FB_MACHINE_COMMAND ? run_command(&m, &result, &why) :
-							   run_qemu(&m, &result, &why);
+		rc = spec->machine == FB_MACHINE_COMMAND ? run_command(&m, &result, &why)
+							 : run_qemu(&m, &result, &why);
 	machine_release(&m);
 	if (rc < 0) {
 		fb_boot_result_release(&result);
@@ -383,7 +386,8 @@ int fb_boot_run_unprobed(const struct fb_boot_spec *spec, const char *dir,
 			*err = why;
 			return -1;
 		}
-		/* Nothing was learnt of the kernel: the host lacks something, for good or for now. */
+		/* Nothing was learnt of the kernel: the host lacks something, for good or for now.
+		 */
 		result = (struct fb_boot_result){
 			.end = why.code == FB_ERROR_MISSING ? FB_END_UNUSABLE : FB_END_INFRA,
 			.why = fb_xstrdup(why.text),
@@ -407,12 +411,12 @@ int fb_boot_run(const struct fb_boot_spec *spec, const char *dir, struct fb_boot
 	if (spec->machine == FB_MACHINE_KVM) {
 		cache = fb_dir_cache();
 		if (fb_machine_probe(FB_MACHINE_KVM, NULL, NULL, cache, &why, &probe_err) == 0) {
-			*ret = (struct fb_boot_result){ .end = FB_END_UNUSABLE,
-							.why = FB_TAKE(why),
-							.first_line_ns = -1,
-							.agent_ns = -1,
-							.setup_ns = -1,
-							.guest_ns = -1 };
+			*ret = (struct fb_boot_result){.end = FB_END_UNUSABLE,
+						       .why = FB_TAKE(why),
+						       .first_line_ns = -1,
+						       .agent_ns = -1,
+						       .setup_ns = -1,
+						       .guest_ns = -1};
 			return 0;
 		}
 	}

@@ -109,7 +109,7 @@ void fb_boot_spec_release(struct fb_boot_spec *spec)
 	fb_strvp(&spec->sysctl);
 	free(spec->dir);
 	json_decref(spec->cells);
-	*spec = (struct fb_boot_spec){ 0 };
+	*spec = (struct fb_boot_spec){0};
 }
 
 int fb_boot_spec_from_json(json_t *v, struct fb_boot_spec *ret, struct fb_error *err)
@@ -118,7 +118,7 @@ int fb_boot_spec_from_json(json_t *v, struct fb_boot_spec *ret, struct fb_error 
 	const char *cmdline = NULL, *dir = NULL;
 	json_int_t memory = 0, disk = 0, timeout, silence;
 	json_t *sysctl = NULL, *cells, *item;
-	struct fb_boot_spec spec = { 0 };
+	struct fb_boot_spec spec = {0};
 	int cpus = 0;
 	size_t i;
 
@@ -136,7 +136,8 @@ int fb_boot_spec_from_json(json_t *v, struct fb_boot_spec *ret, struct fb_error 
 	if (cpus < 0 || memory < 0 || disk < 0 || timeout < 0 || silence < 0 ||
 	    !json_is_array(cells) || (sysctl && !json_is_array(sysctl)))
 		return fb_error_set(err, FB_ERROR_INPUT, "boot spec: a value out of its range");
-	json_array_foreach(sysctl, i, item) {
+	json_array_foreach(sysctl, i, item)
+	{
 		if (!json_is_string(item)) {
 			fb_strvp(&spec.sysctl);
 			return fb_error_set(err, FB_ERROR_INPUT, "boot spec: bad sysctl");
@@ -239,7 +240,7 @@ void fb_boot_result_release(struct fb_boot_result *r)
 	free(r->why);
 	free(r->console);
 	free(r->fingerprint);
-	*r = (struct fb_boot_result){ 0 };
+	*r = (struct fb_boot_result){0};
 }
 
 static int run_from_json(json_t *v, struct fb_boot_run *ret, struct fb_error *err)
@@ -255,8 +256,8 @@ static int run_from_json(json_t *v, struct fb_boot_run *ret, struct fb_error *er
 		return -1;
 	if (cell < 0 || fb_end_find(end) < 0 || !json_is_object(counters))
 		return fb_error_set(err, FB_ERROR_INPUT, "boot result: bad run");
-	*ret = (struct fb_boot_run){ .cell = (unsigned)cell, .end = (enum fb_end)fb_end_find(end),
-				     .status = status };
+	*ret = (struct fb_boot_run){
+		.cell = (unsigned)cell, .end = (enum fb_end)fb_end_find(end), .status = status};
 	if (bytes_from_json(out, &ret->out, &ret->out_len, err) < 0 ||
 	    bytes_from_json(errors, &ret->err, &len, err) < 0)
 		return -1;
@@ -269,7 +270,7 @@ int fb_boot_result_from_json(json_t *v, struct fb_boot_result *ret, struct fb_er
 {
 	const char *end, *why = NULL, *console = NULL, *fingerprint = NULL;
 	json_int_t wall, first, agent, setup, guest;
-	struct fb_boot_result r = { 0 };
+	struct fb_boot_result r = {0};
 	json_t *runs, *item;
 	size_t i;
 
@@ -282,7 +283,8 @@ int fb_boot_result_from_json(json_t *v, struct fb_boot_result *ret, struct fb_er
 	if (fb_end_find(end) < 0 || !json_is_array(runs))
 		return fb_error_set(err, FB_ERROR_INPUT, "boot result: bad end or runs");
 	r.runs = fb_xcalloc(json_array_size(runs) + 1, sizeof(*r.runs));
-	json_array_foreach(runs, i, item) {
+	json_array_foreach(runs, i, item)
+	{
 		r.nr_runs = i + 1;
 		if (run_from_json(item, &r.runs[i], err) < 0) {
 			fb_boot_result_release(&r);

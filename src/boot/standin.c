@@ -57,7 +57,7 @@ static int object_open(const char *path, struct object *o, struct fb_error *err)
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 
-	*o = (struct object){ .fd = open(path, O_RDONLY | O_CLOEXEC) };
+	*o = (struct object){.fd = open(path, O_RDONLY | O_CLOEXEC)};
 	if (o->fd < 0)
 		return fb_error_set_sys(err, errno, "open '%s'", path);
 	elf_version(EV_CURRENT);
@@ -173,9 +173,8 @@ static int collect(struct standin *s, const struct object *program, const struct
 		if (kind <= 0 || sym.st_shndx != SHN_UNDEF)
 			continue;
 		FB_GROW(s->symbols, s->nr_symbols, s->cap_symbols);
-		s->symbols[s->nr_symbols++] = (struct symbol){
-			fb_xstrdup(name), version ? version_index(s, version) : 1
-		};
+		s->symbols[s->nr_symbols++] =
+			(struct symbol){fb_xstrdup(name), version ? version_index(s, version) : 1};
 	}
 	return 1;
 }
@@ -212,14 +211,14 @@ static void align(struct fb_str *s)
 static void add_verdef(struct fb_str *out, unsigned ndx, unsigned flags, const char *name,
 		       uint32_t name_offset, bool last)
 {
-	Elf64_Verdef def = { .vd_version = VER_DEF_CURRENT,
-			     .vd_flags = (Elf64_Half)flags,
-			     .vd_ndx = (Elf64_Half)ndx,
-			     .vd_cnt = 1,
-			     .vd_hash = elf_hash_of(name),
-			     .vd_aux = sizeof(def),
-			     .vd_next = last ? 0 : sizeof(def) + sizeof(Elf64_Verdaux) };
-	Elf64_Verdaux aux = { .vda_name = name_offset };
+	Elf64_Verdef def = {.vd_version = VER_DEF_CURRENT,
+			    .vd_flags = (Elf64_Half)flags,
+			    .vd_ndx = (Elf64_Half)ndx,
+			    .vd_cnt = 1,
+			    .vd_hash = elf_hash_of(name),
+			    .vd_aux = sizeof(def),
+			    .vd_next = last ? 0 : sizeof(def) + sizeof(Elf64_Verdaux)};
+	Elf64_Verdaux aux = {.vda_name = name_offset};
 
 	fb_str_addn(out, (const char *)&def, sizeof(def));
 	fb_str_addn(out, (const char *)&aux, sizeof(aux));
@@ -233,16 +232,16 @@ static void write_object(const struct standin *s, struct fb_str *ret)
 	uint64_t symtab, hash, versym, verdef, strtab, dynamic, text, end;
 	struct fb_str strings = FB_STR_INIT, body = FB_STR_INIT, defs = FB_STR_INIT;
 	uint32_t soname;
-	Elf64_Ehdr eh = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
-				       EV_CURRENT },
-			  .e_type = ET_DYN,
-			  .e_machine = EM_X86_64,
-			  .e_version = EV_CURRENT,
-			  .e_phoff = sizeof(eh),
-			  .e_ehsize = sizeof(eh),
-			  .e_phentsize = sizeof(Elf64_Phdr),
-			  .e_phnum = NR_PHDRS,
-			  .e_shentsize = sizeof(Elf64_Shdr) };
+	Elf64_Ehdr eh = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+				     EV_CURRENT},
+			 .e_type = ET_DYN,
+			 .e_machine = EM_X86_64,
+			 .e_version = EV_CURRENT,
+			 .e_phoff = sizeof(eh),
+			 .e_ehsize = sizeof(eh),
+			 .e_phentsize = sizeof(Elf64_Phdr),
+			 .e_phnum = NR_PHDRS,
+			 .e_shentsize = sizeof(Elf64_Shdr)};
 	uint64_t base = (sizeof(eh) + NR_PHDRS * sizeof(Elf64_Phdr) + 15) / 16 * 16;
 
 	/* Where the code will be must be known for the symbols: all of fixed size before it. */
@@ -253,7 +252,7 @@ static void write_object(const struct standin *s, struct fb_str *ret)
 	soname = add_string(&strings, s->soname);
 	fb_str_addn(&body, code, sizeof(code));
 	for (size_t i = 0; i < nr; i++) {
-		Elf64_Sym sym = { 0 };
+		Elf64_Sym sym = {0};
 
 		if (i) {
 			sym.st_name = add_string(&strings, s->symbols[i - 1].name);
@@ -267,7 +266,7 @@ static void write_object(const struct standin *s, struct fb_str *ret)
 	align(&body);
 	/* One bucket: a chain through all symbols. */
 	{
-		uint32_t head[3] = { 1, (uint32_t)nr, nr > 1 ? 1 : 0 };
+		uint32_t head[3] = {1, (uint32_t)nr, nr > 1 ? 1 : 0};
 
 		fb_str_addn(&body, (const char *)head, sizeof(head));
 		for (size_t i = 0; i < nr; i++) {
@@ -297,16 +296,16 @@ static void write_object(const struct standin *s, struct fb_str *ret)
 	dynamic = base + body.len;
 	{
 		const Elf64_Dyn dyn[NR_DYNS] = {
-			{ DT_SONAME, { soname } },
-			{ DT_HASH, { hash } },
-			{ DT_SYMTAB, { symtab } },
-			{ DT_STRTAB, { strtab } },
-			{ DT_STRSZ, { strings.len } },
-			{ DT_SYMENT, { sizeof(Elf64_Sym) } },
-			{ DT_VERSYM, { versym } },
-			{ DT_VERDEF, { verdef } },
-			{ DT_VERDEFNUM, { nr_versions + 1 } },
-			{ DT_NULL, { 0 } },
+			{DT_SONAME, {soname}},
+			{DT_HASH, {hash}},
+			{DT_SYMTAB, {symtab}},
+			{DT_STRTAB, {strtab}},
+			{DT_STRSZ, {strings.len}},
+			{DT_SYMENT, {sizeof(Elf64_Sym)}},
+			{DT_VERSYM, {versym}},
+			{DT_VERDEF, {verdef}},
+			{DT_VERDEFNUM, {nr_versions + 1}},
+			{DT_NULL, {0}},
 		};
 
 		fb_str_addn(&body, (const char *)dyn, sizeof(dyn));
@@ -314,14 +313,21 @@ static void write_object(const struct standin *s, struct fb_str *ret)
 	end = base + body.len;
 	{
 		const Elf64_Phdr ph[NR_PHDRS] = {
-			{ .p_type = PT_LOAD, .p_flags = PF_R | PF_W | PF_X, .p_filesz = end,
-			  .p_memsz = end, .p_align = 4096 },
-			{ .p_type = PT_DYNAMIC, .p_flags = PF_R | PF_W, .p_offset = dynamic,
-			  .p_vaddr = dynamic, .p_paddr = dynamic,
-			  .p_filesz = NR_DYNS * sizeof(Elf64_Dyn),
-			  .p_memsz = NR_DYNS * sizeof(Elf64_Dyn), .p_align = 8 },
+			{.p_type = PT_LOAD,
+			 .p_flags = PF_R | PF_W | PF_X,
+			 .p_filesz = end,
+			 .p_memsz = end,
+			 .p_align = 4096},
+			{.p_type = PT_DYNAMIC,
+			 .p_flags = PF_R | PF_W,
+			 .p_offset = dynamic,
+			 .p_vaddr = dynamic,
+			 .p_paddr = dynamic,
+			 .p_filesz = NR_DYNS * sizeof(Elf64_Dyn),
+			 .p_memsz = NR_DYNS * sizeof(Elf64_Dyn),
+			 .p_align = 8},
 			/* Without it the loader would ask for an executable stack. */
-			{ .p_type = PT_GNU_STACK, .p_flags = PF_R | PF_W, .p_align = 16 },
+			{.p_type = PT_GNU_STACK, .p_flags = PF_R | PF_W, .p_align = 16},
 		};
 
 		fb_str_addn(ret, (const char *)&eh, sizeof(eh));
@@ -338,7 +344,7 @@ int fb_standin_make(const char *program, const char *library, const char *soname
 		    struct fb_str *ret, struct fb_error *err)
 {
 	struct object p, l;
-	struct standin s = { .soname = soname };
+	struct standin s = {.soname = soname};
 	int rc;
 
 	if (object_open(program, &p, err) < 0)

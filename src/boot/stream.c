@@ -12,7 +12,7 @@
 
 void fb_stream_init(struct fb_stream *s, const json_t *cells)
 {
-	*s = (struct fb_stream){ .cells = cells, .hello_ns = -1, .done_ns = -1, .setup_ns = -1 };
+	*s = (struct fb_stream){.cells = cells, .hello_ns = -1, .done_ns = -1, .setup_ns = -1};
 	s->line.max = FB_STREAM_LINE_MAX;
 	s->out.max = FB_STREAM_OUT_MAX;
 	s->err.max = FB_STREAM_ERR_MAX;
@@ -75,7 +75,8 @@ static json_t *read_counters(struct fb_stream *s, json_t *v)
 		json_decref(o);
 		return NULL;
 	}
-	json_object_foreach(v, name, n) {
+	json_object_foreach(v, name, n)
+	{
 		bool plain = strlen(name) < 64 && name[0];
 
 		for (const char *p = name; *p && plain; p++)
@@ -92,8 +93,7 @@ static json_t *read_counters(struct fb_stream *s, json_t *v)
 
 static json_int_t runs_of(const struct fb_stream *s, size_t cell)
 {
-	json_int_t n = json_integer_value(
-		json_object_get(json_array_get(s->cells, cell), "runs"));
+	json_int_t n = json_integer_value(json_object_get(json_array_get(s->cells, cell), "runs"));
 
 	return n > 0 ? n : 1;
 }
@@ -174,11 +174,11 @@ static int read_end(struct fb_stream *s, json_t *v)
 	copy_text(text, sizeof(text), why);
 	FB_GROW(s->runs, s->nr_runs, s->cap_runs);
 	run = &s->runs[s->nr_runs++];
-	*run = (struct fb_boot_run){ .cell = (unsigned)s->cell,
-				     .end = json_is_true(ok) ? FB_END_OK : FB_END_TEST_FAILED,
-				     .status = status ? (int)json_integer_value(status) : -1,
-				     .counters = counters,
-				     .out_len = s->out.len };
+	*run = (struct fb_boot_run){.cell = (unsigned)s->cell,
+				    .end = json_is_true(ok) ? FB_END_OK : FB_END_TEST_FAILED,
+				    .status = status ? (int)json_integer_value(status) : -1,
+				    .counters = counters,
+				    .out_len = s->out.len};
 	if (run->end != FB_END_OK)
 		run->why = fb_xstrdup(text[0] ? text : "the agent gave no reason");
 	run->out = fb_str_take(&s->out);
@@ -285,7 +285,7 @@ void fb_boot_run_release(struct fb_boot_run *run)
 	free(run->out);
 	free(run->err);
 	json_decref(run->counters);
-	*run = (struct fb_boot_run){ 0 };
+	*run = (struct fb_boot_run){0};
 }
 
 void fb_stream_release(struct fb_stream *s)
@@ -296,5 +296,5 @@ void fb_stream_release(struct fb_stream *s)
 	fb_str_release(&s->line);
 	fb_str_release(&s->out);
 	fb_str_release(&s->err);
-	*s = (struct fb_stream){ 0 };
+	*s = (struct fb_stream){0};
 }

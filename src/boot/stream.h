@@ -37,10 +37,10 @@ struct fb_stream {
 	char failed[512]; /* what the agent gave up with, or "" */
 	char release[128];
 	int64_t hello_ns, done_ns, setup_ns; /* guest time; -1 unknown */
-	bool stuck;	  /* a process could not be killed */
-	size_t cell, run; /* the next one expected */
-	bool started;	  /* inside of it */
-	struct fb_str out, err; /* of the run that goes on */
+	bool stuck;			     /* a process could not be killed */
+	size_t cell, run;		     /* the next one expected */
+	bool started;			     /* inside of it */
+	struct fb_str out, err;		     /* of the run that goes on */
 	struct fb_boot_run *runs;
 	size_t nr_runs, cap_runs;
 };

@@ -34,17 +34,17 @@
  */
 #define RULES "firstbad build rules 2"
 
-#define ARCH		"x86_64"
-#define CONFIG_MAX_B	(4u << 20)
-#define PATCH_MAX_B	(16u << 20)
-#define LOG_MAX_B	(64u << 20)
-#define MAKEFILE_MAX_B	(4u << 20)
-#define LOCK_WAIT_NS	(20 * FB_NS_PER_S) /* a killed build's make is gone sooner */
-#define DISK_FULL_B	(1u << 20)
-#define STAMP_NAME	".firstbad-objdir"  /* says the directory is ours and what made it */
-#define RUNNING_NAME	".firstbad-running" /* a build runs, or was killed */
-#define FIXUPS_NAME	".firstbad-fixups"
-#define LOG_NAME	"firstbad-build.log" /* of a build that is not kept */
+#define ARCH	       "x86_64"
+#define CONFIG_MAX_B   (4u << 20)
+#define PATCH_MAX_B    (16u << 20)
+#define LOG_MAX_B      (64u << 20)
+#define MAKEFILE_MAX_B (4u << 20)
+#define LOCK_WAIT_NS   (20 * FB_NS_PER_S) /* a killed build's make is gone sooner */
+#define DISK_FULL_B    (1u << 20)
+#define STAMP_NAME     ".firstbad-objdir"  /* says the directory is ours and what made it */
+#define RUNNING_NAME   ".firstbad-running" /* a build runs, or was killed */
+#define FIXUPS_NAME    ".firstbad-fixups"
+#define LOG_NAME       "firstbad-build.log" /* of a build that is not kept */
 
 /*
  * Set before the fragments, so that a fragment can ask for the contrary: stamps, keys made
@@ -64,8 +64,8 @@ static const char overrides[] = "# CONFIG_DEBUG_INFO is not set\n"
 				"# CONFIG_WERROR is not set\n";
 
 /* What of the user's environment a build may see. Everything else could change the image. */
-static const char *const env_kept[] = { "PATH",	  "HOME",      "TMPDIR",	 "USER",
-					"LOGNAME", "CCACHE_DIR", "CCACHE_MAXSIZE" };
+static const char *const env_kept[] = {"PATH",	  "HOME",	"TMPDIR",	 "USER",
+				       "LOGNAME", "CCACHE_DIR", "CCACHE_MAXSIZE"};
 
 static const char *const env_set[] = {
 	"LC_ALL=C",
@@ -79,7 +79,7 @@ static const char *const env_set[] = {
 	"GIT_CONFIG_GLOBAL=/dev/null",
 };
 
-static const char *const needed_tools[] = { "make", "gcc", "ld", "objcopy", "flex", "bison", "bc" };
+static const char *const needed_tools[] = {"make", "gcc", "ld", "objcopy", "flex", "bison", "bc"};
 
 struct version {
 	unsigned major, minor;
@@ -88,15 +88,15 @@ struct version {
 struct build {
 	const struct fb_build_spec *spec;
 	char key[FB_HASH_HEX_SIZE];
-	char *src, *objdir;	  /* absolute */
-	char *toolchain;	  /* for people */
-	char *toolchain_id;	  /* for the key */
+	char *src, *objdir; /* absolute */
+	char *toolchain;    /* for people */
+	char *toolchain_id; /* for the key */
 	char *stamp;
 	struct fb_cache_entry entry;
 	struct fb_config config;
 	struct version version;
 	char **env;
-	char **make;		  /* make and the arguments of each call */
+	char **make; /* make and the arguments of each call */
 	int lock;
 	int64_t start_ns, deadline_ns, cpu_ns;
 	struct fb_str dot_config; /* the final one */
@@ -151,13 +151,13 @@ static char *gcc_version(const char *text)
 
 static int find_toolchain(char **ret, char **ret_id, struct fb_error *err)
 {
-	static const char *const gcc_argv[] = { "gcc", "-v", NULL };
-	static const char *const ld_argv[] = { "ld", "-v", NULL };
-	static const char *const env[] = { "LC_ALL=C", "GCC_EXEC_PREFIX", "COMPILER_PATH", NULL };
-	struct fb_proc_spec gcc = { .argv = gcc_argv, .env = env };
-	struct fb_proc_spec ld = { .argv = ld_argv, .env = env };
-	FB_CLEANUP(fb_proc_result_release) struct fb_proc_result g = { 0 };
-	FB_CLEANUP(fb_proc_result_release) struct fb_proc_result l = { 0 };
+	static const char *const gcc_argv[] = {"gcc", "-v", NULL};
+	static const char *const ld_argv[] = {"ld", "-v", NULL};
+	static const char *const env[] = {"LC_ALL=C", "GCC_EXEC_PREFIX", "COMPILER_PATH", NULL};
+	struct fb_proc_spec gcc = {.argv = gcc_argv, .env = env};
+	struct fb_proc_spec ld = {.argv = ld_argv, .env = env};
+	FB_CLEANUP(fb_proc_result_release) struct fb_proc_result g = {0};
+	FB_CLEANUP(fb_proc_result_release) struct fb_proc_result l = {0};
 	FB_CLEANUP(fb_freep) char *version = NULL;
 	const char *ld_text;
 
@@ -219,8 +219,7 @@ static int make_key(const struct fb_build_spec *spec, const char *toolchain_id,
 	return 0;
 }
 
-int fb_build_key(const struct fb_build_spec *spec, char ret[FB_HASH_HEX_SIZE],
-		 struct fb_error *err)
+int fb_build_key(const struct fb_build_spec *spec, char ret[FB_HASH_HEX_SIZE], struct fb_error *err)
 {
 	FB_CLEANUP(fb_freep) char *toolchain = NULL;
 	FB_CLEANUP(fb_freep) char *id = NULL;
@@ -273,7 +272,7 @@ static int read_version(struct build *b, struct fb_error *err)
 {
 	FB_CLEANUP(fb_freep) char *path = fb_xasprintf("%s/Makefile", b->src);
 	FB_CLEANUP(fb_str_release) struct fb_str s = FB_STR_INIT;
-	bool have[2] = { false, false };
+	bool have[2] = {false, false};
 
 	if (access(path, F_OK) == 0) {
 		if (fb_file_read(path, MAKEFILE_MAX_B, &s, err) < 0)
@@ -335,8 +334,8 @@ static void make_env(struct build *b)
 	for (size_t i = 0; i < FB_ARRAY_SIZE(env_set); i++)
 		fb_strv_add(&b->env, env_set[i]);
 	if (!getenv("CCACHE_DIR")) {
-		FB_CLEANUP(fb_freep) char *dir = fb_xasprintf("CCACHE_DIR=%s/ccache",
-							      b->spec->cache);
+		FB_CLEANUP(fb_freep)
+		char *dir = fb_xasprintf("CCACHE_DIR=%s/ccache", b->spec->cache);
 
 		fb_strv_add(&b->env, dir);
 	}
@@ -415,8 +414,8 @@ static void make_args(struct build *b)
 	 * v5.7, but do not know the relative names that ccache makes.
 	 */
 	flags = base ? fb_xasprintf("-Wno-error -fmacro-prefix-map=%s/= -fmacro-prefix-map=%s/=",
-				    b->src, rel) :
-		       fb_xasprintf("-Wno-error -fmacro-prefix-map=%s/=", b->src);
+				    b->src, rel)
+		     : fb_xasprintf("-Wno-error -fmacro-prefix-map=%s/=", b->src);
 	add_arg(b, "KCFLAGS=%s", flags);
 	/* For programs below tools/ (objtool). */
 	fb_strv_add(&b->make, "WERROR=0");
@@ -446,7 +445,7 @@ static int lock_objdir(struct build *b, struct fb_error *err)
 	if (b->lock < 0)
 		return fb_error_set_sys(err, errno, "open '%s'", path);
 	while (flock(b->lock, LOCK_EX | LOCK_NB) < 0) {
-		struct timespec nap = { .tv_nsec = 50 * FB_NS_PER_MS };
+		struct timespec nap = {.tv_nsec = 50 * FB_NS_PER_MS};
 
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return fb_error_set_sys(err, errno, "lock '%s'", path);
@@ -575,10 +574,10 @@ static int append_file(const char *from, const char *to, struct fb_error *err)
 static int judge_failure(struct build *b, const char *log, struct fb_error *err)
 {
 	FB_CLEANUP(fb_str_release) struct fb_str s = FB_STR_INIT;
-	FB_CLEANUP(fb_log_cause_release) struct fb_log_cause cause = { 0 };
+	FB_CLEANUP(fb_log_cause_release) struct fb_log_cause cause = {0};
 	FB_CLEANUP(fb_freep) char *base = common_parent(b);
 	FB_CLEANUP(fb_freep) char *rel = base ? relative_src(b, base) : NULL;
-	const char *roots[] = { b->src, b->objdir, rel, NULL };
+	const char *roots[] = {b->src, b->objdir, rel, NULL};
 	const char *tmp = getenv("TMPDIR");
 
 	if (is_disk_full(b->objdir) || is_disk_full(b->entry.dir) ||
@@ -609,8 +608,8 @@ static int run_make(struct build *b, const char *const *targets, struct fb_error
 	FB_CLEANUP(fb_freep) char *step = fb_xasprintf("%s/step.log", b->entry.dir);
 	FB_CLEANUP(fb_freep) char *log = fb_xasprintf("%s/build.log", b->entry.dir);
 	FB_CLEANUP(fb_strvp) char **argv = NULL;
-	FB_CLEANUP(fb_proc_result_release) struct fb_proc_result result = { 0 };
-	struct fb_proc_spec spec = { .dir = b->src, .out_path = step };
+	FB_CLEANUP(fb_proc_result_release) struct fb_proc_result result = {0};
+	struct fb_proc_spec spec = {.dir = b->src, .out_path = step};
 	int rc = 0;
 
 	for (size_t i = 0; b->make[i]; i++)
@@ -707,8 +706,8 @@ static int settle(struct build *b, const struct fb_str *base, struct fb_error *e
 	FB_CLEANUP(fb_freep) char *list = fb_xasprintf("%s/" FB_SETTLED_LIST, b->objdir);
 	FB_CLEANUP(fb_str_release) struct fb_str text = FB_STR_INIT;
 	FB_CLEANUP(fb_str_release) struct fb_str before = FB_STR_INIT;
-	const char *settle[] = { is_older(b->version, 3, 7) ? "oldconfig" : "olddefconfig", NULL };
-	const char *from[] = { base_target(b), NULL };
+	const char *settle[] = {is_older(b->version, 3, 7) ? "oldconfig" : "olddefconfig", NULL};
+	const char *from[] = {base_target(b), NULL};
 	struct stat st;
 	bool had = stat(path, &st) == 0 && access(last, F_OK) == 0;
 	int rc;
@@ -745,7 +744,7 @@ static int settle(struct build *b, const struct fb_str *base, struct fb_error *e
 	/* The same as in the last build: then make need not look at it again. */
 	if (had && before.len == b->dot_config.len &&
 	    !memcmp(fb_str_cstr(&before), fb_str_cstr(&b->dot_config), before.len)) {
-		struct timespec t[2] = { { .tv_nsec = UTIME_OMIT }, st.st_mtim };
+		struct timespec t[2] = {{.tv_nsec = UTIME_OMIT}, st.st_mtim};
 
 		if (utimensat(AT_FDCWD, path, t, 0) < 0)
 			return fb_error_set_sys(err, errno, "set the time of '%s'", path);
@@ -781,8 +780,8 @@ static bool config_is(const struct build *b, const char *name)
 
 static int run_tool(struct build *b, const char *const *argv, struct fb_error *err)
 {
-	struct fb_proc_spec spec = { .argv = argv, .env = (const char *const *)b->env };
-	FB_CLEANUP(fb_proc_result_release) struct fb_proc_result result = { 0 };
+	struct fb_proc_spec spec = {.argv = argv, .env = (const char *const *)b->env};
+	FB_CLEANUP(fb_proc_result_release) struct fb_proc_result result = {0};
 
 	if (b->deadline_ns) {
 		spec.timeout_ns = time_left(b);
@@ -847,16 +846,15 @@ static int sign(struct build *b, const char *vmlinux, const char *modules,
 static int collect(struct build *b, struct fb_build_result *ret, struct fb_error *err)
 {
 	FB_CLEANUP(fb_freep) char *built = fb_xasprintf("%s/vmlinux", b->objdir);
-	FB_CLEANUP(fb_freep) char *built_bz =
-		fb_xasprintf("%s/arch/x86/boot/bzImage", b->objdir);
+	FB_CLEANUP(fb_freep) char *built_bz = fb_xasprintf("%s/arch/x86/boot/bzImage", b->objdir);
 	FB_CLEANUP(fb_freep) char *vmlinux = fb_xasprintf("%s/vmlinux", b->entry.dir);
 	FB_CLEANUP(fb_freep) char *bz = fb_xasprintf("%s/bzImage", b->entry.dir);
 	FB_CLEANUP(fb_freep) char *config = fb_xasprintf("%s/config", b->entry.dir);
 	FB_CLEANUP(fb_freep) char *modules = NULL;
 	FB_CLEANUP(fb_freep) char *mod_arg = NULL;
-	const char *bz_target[] = { "bzImage", NULL };
-	const char *strip[] = { "objcopy", "-S", built, vmlinux, NULL };
-	const char *mod_target[] = { "modules_install", NULL, "INSTALL_MOD_STRIP=1", NULL };
+	const char *bz_target[] = {"bzImage", NULL};
+	const char *strip[] = {"objcopy", "-S", built, vmlinux, NULL};
+	const char *mod_target[] = {"modules_install", NULL, "INSTALL_MOD_STRIP=1", NULL};
 	char signature[FB_HASH_HEX_SIZE];
 	int pvh = fb_signature_has_pvh(built, err), rc;
 
@@ -882,19 +880,19 @@ static int collect(struct build *b, struct fb_build_result *ret, struct fb_error
 	if (sign(b, built, modules, signature, err) < 0)
 		return -1;
 	ret->outcome = FB_BUILD_OK;
-	ret->image = (struct fb_image){ .signature = fb_xstrdup(signature),
-					.bzimage = pvh ? NULL : FB_TAKE(bz),
-					.modules = FB_TAKE(modules),
-					.release = release_of(b),
-					.toolchain = fb_xstrdup(b->toolchain),
-					.pvh = pvh };
+	ret->image = (struct fb_image){.signature = fb_xstrdup(signature),
+				       .bzimage = pvh ? NULL : FB_TAKE(bz),
+				       .modules = FB_TAKE(modules),
+				       .release = release_of(b),
+				       .toolchain = fb_xstrdup(b->toolchain),
+				       .pvh = pvh};
 	return 0;
 }
 
 /* With the tree patched. 0 built, 1 the commit's fault, -1 ours. */
 static int compile(struct build *b, struct fb_build_result *ret, struct fb_error *err)
 {
-	const char *targets[] = { "vmlinux", NULL, NULL };
+	const char *targets[] = {"vmlinux", NULL, NULL};
 	char ask[FB_HASH_HEX_SIZE];
 	int rc = make_config(b, ask, err);
 
@@ -973,8 +971,8 @@ static int begin(struct build *b, struct fb_error *err)
 int fb_build_run(const struct fb_build_spec *spec, struct fb_build_result *ret,
 		 struct fb_error *err)
 {
-	FB_CLEANUP(build_release) struct build b = { .spec = spec, .lock = -1, .entry.lock = -1 };
-	struct fb_build_result result = { .outcome = FB_BUILD_FAILED };
+	FB_CLEANUP(build_release) struct build b = {.spec = spec, .lock = -1, .entry.lock = -1};
+	struct fb_build_result result = {.outcome = FB_BUILD_FAILED};
 	int rc;
 
 	b.start_ns = fb_clock_mono_ns();

@@ -34,25 +34,25 @@ enum fb_build_outcome {
 };
 
 struct fb_image {
-	char *dir;	  /* in the cache */
-	char *key;	  /* name in the cache, 64 hex */
-	char *signature;  /* of the loadable sections of vmlinux and of the modules, 64 hex */
-	char *vmlinux;	  /* stripped ELF with the PVH note where configured */
-	char *bzimage;	  /* or NULL when the config has PVH and none was needed */
-	char *config;	  /* the .config that was built */
-	char *modules;	  /* directory with lib/modules/..., or NULL */
-	char *release;	  /* kernelrelease */
-	char *toolchain;  /* e.g. "gcc (Debian ...) 12.2.0, GNU ld 2.40" */
-	bool pvh;	  /* vmlinux can be booted directly */
+	char *dir;	 /* in the cache */
+	char *key;	 /* name in the cache, 64 hex */
+	char *signature; /* of the loadable sections of vmlinux and of the modules, 64 hex */
+	char *vmlinux;	 /* stripped ELF with the PVH note where configured */
+	char *bzimage;	 /* or NULL when the config has PVH and none was needed */
+	char *config;	 /* the .config that was built */
+	char *modules;	 /* directory with lib/modules/..., or NULL */
+	char *release;	 /* kernelrelease */
+	char *toolchain; /* e.g. "gcc (Debian ...) 12.2.0, GNU ld 2.40" */
+	bool pvh;	 /* vmlinux can be booted directly */
 };
 
 struct fb_build_result {
 	enum fb_build_outcome outcome;
-	struct fb_image image; /* set for FB_BUILD_OK */
-	char *cause;	       /* first error line, one line, for FB_BUILD_FAILED */
-	char *log;	       /* path of the build log kept in the cache */
+	struct fb_image image;	 /* set for FB_BUILD_OK */
+	char *cause;		 /* first error line, one line, for FB_BUILD_FAILED */
+	char *log;		 /* path of the build log kept in the cache */
 	int64_t wall_ns, cpu_ns; /* of the build that made it */
-	bool cached;	       /* nothing had to be built now */
+	bool cached;		 /* nothing had to be built now */
 };
 
 /* Specs and results travel to jobs and into the store as JSON; from_json is strict. */

@@ -43,8 +43,7 @@ static json_t *to_json(const struct fb_build_result *r)
 	json_t *v = json_object();
 
 	json_object_set_new(v, "schema", json_integer(SCHEMA));
-	json_object_set_new(v, "outcome",
-			    json_string(r->outcome == FB_BUILD_OK ? "ok" : "failed"));
+	json_object_set_new(v, "outcome", json_string(r->outcome == FB_BUILD_OK ? "ok" : "failed"));
 	json_object_set_new(v, "cause", str_or_null(r->cause));
 	json_object_set_new(v, "signature", str_or_null(r->image.signature));
 	json_object_set_new(v, "release", str_or_null(r->image.release));
@@ -73,7 +72,7 @@ static bool is_true(const json_t *v, const char *key)
 static bool from_json(const json_t *v, const char *dir, const char *key,
 		      struct fb_build_result *ret)
 {
-	struct fb_build_result r = { .cached = true };
+	struct fb_build_result r = {.cached = true};
 	const char *outcome = fb_json_str(v, "outcome");
 	bool whole;
 
@@ -246,5 +245,5 @@ void fb_cache_drop(struct fb_cache_entry *entry)
 	free(entry->dir);
 	if (entry->lock >= 0)
 		close(entry->lock);
-	*entry = (struct fb_cache_entry){ .lock = -1 };
+	*entry = (struct fb_cache_entry){.lock = -1};
 }

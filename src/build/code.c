@@ -118,8 +118,8 @@ static int next(struct reader *r)
 
 bool fb_code_same(const char *a, size_t a_len, const char *b, size_t b_len)
 {
-	struct reader x = { .p = a, .end = a + a_len, .line_start = true };
-	struct reader y = { .p = b, .end = b + b_len, .line_start = true };
+	struct reader x = {.p = a, .end = a + a_len, .line_start = true};
+	struct reader y = {.p = b, .end = b + b_len, .line_start = true};
 	int c;
 
 	do {
@@ -133,9 +133,9 @@ bool fb_code_same(const char *a, size_t a_len, const char *b, size_t b_len)
 /* Nothing of these gets into an image. Documentation/Kconfig is read with the others. */
 static bool is_outside(const char *path)
 {
-	static const char *const dirs[] = { "Documentation/", "LICENSES/", "tools/testing/" };
-	static const char *const files[] = { "MAINTAINERS", "CREDITS", "COPYING", "README",
-					     ".mailmap" };
+	static const char *const dirs[] = {"Documentation/", "LICENSES/", "tools/testing/"};
+	static const char *const files[] = {"MAINTAINERS", "CREDITS", "COPYING", "README",
+					    ".mailmap"};
 	const char *slash = strrchr(path, '/');
 
 	if (!strcmp(slash ? slash + 1 : path, ".gitignore"))
@@ -155,7 +155,7 @@ static bool is_outside(const char *path)
  */
 static bool has_telling_comments(const char *path)
 {
-	static const char *const names[] = { "cpufeatures.h", "vmxfeatures.h", "oid_registry.h" };
+	static const char *const names[] = {"cpufeatures.h", "vmxfeatures.h", "oid_registry.h"};
 	const char *slash = strrchr(path, '/');
 
 	for (size_t i = 0; i < FB_ARRAY_SIZE(names); i++)

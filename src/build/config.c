@@ -8,9 +8,9 @@
 
 #include "src/util/util.h"
 
-#define NOT_SET	     " is not set"
-#define OPTIONAL     "# optional"
-#define WHY_SYMBOLS  3 /* named in a cause; the rest is counted */
+#define NOT_SET	    " is not set"
+#define OPTIONAL    "# optional"
+#define WHY_SYMBOLS 3 /* named in a cause; the rest is counted */
 
 struct span {
 	const char *p;
@@ -24,7 +24,7 @@ static bool next_line(const char **p, const char *end, struct span *ret)
 	if (*p >= end)
 		return false;
 	nl = memchr(*p, '\n', (size_t)(end - *p));
-	*ret = (struct span){ *p, (size_t)((nl ? nl : end) - *p) };
+	*ret = (struct span){*p, (size_t)((nl ? nl : end) - *p)};
 	*p = nl ? nl + 1 : end;
 	return true;
 }
@@ -97,10 +97,10 @@ static void request_release(struct fb_config_request *r)
 static void add_request(struct fb_config *config, struct span name, const struct span *value,
 			bool optional, char *where)
 {
-	struct fb_config_request r = { .name = fb_xstrndup(name.p, name.len),
-				       .value = value ? fb_xstrndup(value->p, value->len) : NULL,
-				       .where = where,
-				       .optional = optional };
+	struct fb_config_request r = {.name = fb_xstrndup(name.p, name.len),
+				      .value = value ? fb_xstrndup(value->p, value->len) : NULL,
+				      .where = where,
+				      .optional = optional};
 
 	for (size_t i = 0; i < config->nr; i++) {
 		if (strcmp(config->request[i].name, r.name) != 0)
@@ -126,7 +126,7 @@ static int parse_line(struct fb_config *config, struct span s, const char *name,
 	optional = cut_suffix(&s, OPTIONAL);
 	trim_end(&s);
 	if (s.len && s.p[0] == '#') {
-		sym = (struct span){ s.p + 1, s.len - 1 };
+		sym = (struct span){s.p + 1, s.len - 1};
 		while (sym.len && sym.p[0] == ' ')
 			sym.p++, sym.len--;
 		if (!cut_suffix(&sym, NOT_SET) || !name_len(sym))
@@ -142,12 +142,13 @@ static int parse_line(struct fb_config *config, struct span s, const char *name,
 		return fb_error_set(err, FB_ERROR_INPUT,
 				    "%s:%u: expected CONFIG_NAME=value, got '%.*s'", name, line,
 				    (int)s.len, s.p);
-	value = (struct span){ s.p + n + 1, s.len - n - 1 };
+	value = (struct span){s.p + n + 1, s.len - n - 1};
 	if (!is_value(value))
-		return fb_error_set(err, FB_ERROR_INPUT,
-				    "%s:%u: expected y, m, n, a number or a quoted string, got '%.*s'",
-				    name, line, (int)value.len, value.p);
-	add_request(config, (struct span){ s.p, n },
+		return fb_error_set(
+			err, FB_ERROR_INPUT,
+			"%s:%u: expected y, m, n, a number or a quoted string, got '%.*s'", name,
+			line, (int)value.len, value.p);
+	add_request(config, (struct span){s.p, n},
 		    value.len == 1 && value.p[0] == 'n' ? NULL : &value, optional,
 		    fb_xasprintf("%s:%u", name, line));
 	return 0;
@@ -228,9 +229,9 @@ bool fb_config_check(const struct fb_config *config, const char *buf, size_t len
 			continue;
 		if (bad++ >= WHY_SYMBOLS)
 			continue;
-		fb_str_addf(&why, "%s%s%s%s (%s) cannot be had here: it is %s",
-			    bad > 1 ? "; " : "", r->name, r->value ? "=" : " off",
-			    r->value ? r->value : "", r->where, got ? got : "off or unknown");
+		fb_str_addf(&why, "%s%s%s%s (%s) cannot be had here: it is %s", bad > 1 ? "; " : "",
+			    r->name, r->value ? "=" : " off", r->value ? r->value : "", r->where,
+			    got ? got : "off or unknown");
 	}
 	if (!bad)
 		return true;
@@ -245,5 +246,5 @@ void fb_config_release(struct fb_config *config)
 	for (size_t i = 0; i < config->nr; i++)
 		request_release(&config->request[i]);
 	free(config->request);
-	*config = (struct fb_config){ 0 };
+	*config = (struct fb_config){0};
 }

@@ -72,8 +72,8 @@ static void add_once(char ***v, const char *s)
  */
 static void list_paths(const char *text, char ***paths)
 {
-	static const char *const starts[] = { "--- ", "+++ ", "rename from ", "rename to ",
-					      "copy from ", "copy to " };
+	static const char *const starts[] = {"--- ",	   "+++ ",	 "rename from ",
+					     "rename to ", "copy from ", "copy to "};
 
 	for (const char *p = text; *p;) {
 		size_t n = strcspn(p, "\n");
@@ -113,13 +113,19 @@ static bool is_optional(const char *text)
 static int git_apply(const char *dir, const char *patch, bool check, bool reverse,
 		     int64_t deadline_ns, char **ret_line, struct fb_error *err)
 {
-	const char *argv[8] = { "git", "apply" };
+	const char *argv[8] = {"git", "apply"};
 	size_t n = 2;
 	/* Nothing above may be taken for a repository: git would skip paths outside its prefix. */
 	FB_CLEANUP(fb_freep) char *ceiling = NULL;
-	const char *env[] = { NULL, "LC_ALL=C", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE",
-			      "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", NULL };
-	struct fb_proc_spec spec = { .argv = argv, .env = env, .dir = dir };
+	const char *env[] = {NULL,
+			     "LC_ALL=C",
+			     "GIT_DIR",
+			     "GIT_WORK_TREE",
+			     "GIT_INDEX_FILE",
+			     "GIT_CONFIG_GLOBAL=/dev/null",
+			     "GIT_CONFIG_SYSTEM=/dev/null",
+			     NULL};
+	struct fb_proc_spec spec = {.argv = argv, .env = env, .dir = dir};
 	struct fb_proc_result result;
 	const char *line;
 
@@ -158,8 +164,8 @@ static int git_apply(const char *dir, const char *patch, bool check, bool revers
 }
 
 /* Apply one patch in the scratch directory. Returns as fb_fixups_apply(). */
-static int apply_one(const char *scratch, const char *patch, const char *text,
-		     int64_t deadline_ns, char **ret_cause, struct fb_error *err)
+static int apply_one(const char *scratch, const char *patch, const char *text, int64_t deadline_ns,
+		     char **ret_cause, struct fb_error *err)
 {
 	FB_CLEANUP(fb_freep) char *line = NULL;
 	int rc = git_apply(scratch, patch, false, false, deadline_ns, &line, err);
@@ -188,8 +194,8 @@ static bool same(const char *a, const char *b)
 
 static int set_mtime(const char *path, int64_t ns, struct fb_error *err)
 {
-	struct timespec t[2] = { { .tv_nsec = UTIME_OMIT },
-				 { .tv_sec = ns / FB_NS_PER_S, .tv_nsec = ns % FB_NS_PER_S } };
+	struct timespec t[2] = {{.tv_nsec = UTIME_OMIT},
+				{.tv_sec = ns / FB_NS_PER_S, .tv_nsec = ns % FB_NS_PER_S}};
 
 	if (!ns)
 		t[1].tv_nsec = UTIME_NOW;
@@ -242,7 +248,8 @@ static int touch_dropped(const char *src, json_t *before, json_t *after, struct 
 	const char *path;
 	json_t *unused;
 
-	json_object_foreach(before, path, unused) {
+	json_object_foreach(before, path, unused)
+	{
 		FB_CLEANUP(fb_freep) char *full = fb_xasprintf("%s/%s", src, path);
 
 		if (json_object_get(after, path) || !is_safe(path) || !exists(full))
@@ -289,7 +296,8 @@ static int install(const char *src, const char *state, const char *tree_id, char
 	/* From here on a kill leaves something to take back; the journal comes first. */
 	if (json_object_size(files) && fb_json_save(journal_path, journal, err) < 0)
 		return -1;
-	json_object_foreach(files, path, file) {
+	json_object_foreach(files, path, file)
+	{
 		FB_CLEANUP(fb_freep) char *to = fb_xasprintf("%s/%s", src, path);
 		FB_CLEANUP(fb_freep) char *work = fb_xasprintf("%s/work/%s", state, path);
 		json_t *old = json_object_get(old_stamps, path), *stamp = json_object();
@@ -363,7 +371,8 @@ int fb_fixups_undo(const char *src, const char *state, const char *tree_id, stru
 	if (!journal || fb_json_unpack(journal, journal_path, err, "{s:s, s:o}", "tree_id",
 				       &journal_tree, "files", &files) < 0)
 		return fb_error_wrap(err, "take back fixups");
-	json_object_foreach(files, path, file) {
+	json_object_foreach(files, path, file)
+	{
 		FB_CLEANUP(fb_freep) char *to = fb_xasprintf("%s/%s", src, path);
 		FB_CLEANUP(fb_freep) char *orig = fb_xasprintf("%s/orig/%s", state, path);
 		FB_CLEANUP(fb_freep) char *now = hash_of(to);

@@ -16,25 +16,45 @@
 static const struct {
 	const char *program, *package;
 } packages[] = {
-	{ "ar", "binutils" },	    { "as", "binutils" },	 { "awk", "gawk" },
-	{ "bc", "bc" },		    { "bison", "bison" },	 { "bzip2", "bzip2" },
-	{ "cpio", "cpio" },	    { "depmod", "kmod" },	 { "flex", "flex" },
-	{ "gawk", "gawk" },	    { "gcc", "gcc" },		 { "git", "git" },
-	{ "gzip", "gzip" },	    { "ld", "binutils" },	 { "lz4", "lz4" },
-	{ "lz4c", "lz4" },	    { "lzma", "xz-utils" },	 { "lzop", "lzop" },
-	{ "m4", "m4" },		    { "make", "make" },		 { "nm", "binutils" },
-	{ "objcopy", "binutils" },  { "objdump", "binutils" },	 { "openssl", "openssl" },
-	{ "perl", "perl" },	    { "python3", "python3" },	 { "rsync", "rsync" },
-	{ "strip", "binutils" },    { "xz", "xz-utils" },	 { "zstd", "zstd" },
+	{"ar", "binutils"},
+	{"as", "binutils"},
+	{"awk", "gawk"},
+	{"bc", "bc"},
+	{"bison", "bison"},
+	{"bzip2", "bzip2"},
+	{"cpio", "cpio"},
+	{"depmod", "kmod"},
+	{"flex", "flex"},
+	{"gawk", "gawk"},
+	{"gcc", "gcc"},
+	{"git", "git"},
+	{"gzip", "gzip"},
+	{"ld", "binutils"},
+	{"lz4", "lz4"},
+	{"lz4c", "lz4"},
+	{"lzma", "xz-utils"},
+	{"lzop", "lzop"},
+	{"m4", "m4"},
+	{"make", "make"},
+	{"nm", "binutils"},
+	{"objcopy", "binutils"},
+	{"objdump", "binutils"},
+	{"openssl", "openssl"},
+	{"perl", "perl"},
+	{"python3", "python3"},
+	{"rsync", "rsync"},
+	{"strip", "binutils"},
+	{"xz", "xz-utils"},
+	{"zstd", "zstd"},
 };
 
 /* Headers of this host that programs built along with the kernel include. */
 static const struct {
 	const char *header, *package;
 } headers[] = {
-	{ "elf.h", "libc6-dev" },   { "gelf.h", "libelf-dev" },	  { "libelf.h", "libelf-dev" },
-	{ "gmp.h", "libgmp-dev" },  { "openssl/", "libssl-dev" }, { "dwarf.h", "libdw-dev" },
-	{ "stdio.h", "libc6-dev" }, { "stdlib.h", "libc6-dev" },  { "sys/types.h", "libc6-dev" },
+	{"elf.h", "libc6-dev"},	  {"gelf.h", "libelf-dev"},   {"libelf.h", "libelf-dev"},
+	{"gmp.h", "libgmp-dev"},  {"openssl/", "libssl-dev"}, {"dwarf.h", "libdw-dev"},
+	{"stdio.h", "libc6-dev"}, {"stdlib.h", "libc6-dev"},  {"sys/types.h", "libc6-dev"},
 };
 
 const char *fb_build_package(const char *program)
@@ -111,8 +131,8 @@ static bool is_killed(const char *line)
 /* The program in "/bin/sh: 1: flex: not found", "make: flex: No such file or directory". */
 static const char *missing_program(const char *line)
 {
-	static const char *const ends[] = { ": not found", ": command not found",
-					    ": Command not found", ": No such file or directory" };
+	static const char *const ends[] = {": not found", ": command not found",
+					   ": Command not found", ": No such file or directory"};
 	size_t n = strlen(line);
 
 	for (size_t i = 0; i < FB_ARRAY_SIZE(ends); i++) {
@@ -154,9 +174,9 @@ static const char *missing_header(const char *line)
 		    (headers[i].header[n - 1] == '/' || p[n] == ':'))
 			return strncmp(line, "scripts/", 8) == 0 || strstr(line, "/scripts/") ||
 					       strstr(line, "tools/") || strstr(line, "/certs/") ||
-					       strncmp(line, "certs/", 6) == 0 ?
-				       headers[i].package :
-				       NULL;
+					       strncmp(line, "certs/", 6) == 0
+				       ? headers[i].package
+				       : NULL;
 	}
 	return NULL;
 }
@@ -165,16 +185,28 @@ static const char *missing_header(const char *line)
 static bool is_error(const char *line)
 {
 	static const char *const words[] = {
-		": error: ",	       ": fatal error: ",	": Error: ",	": Fatal error: ",
-		": undefined reference to", "undefined symbol: ",   ": multiple definition of",
-		"ERROR: modpost: ",    ": syntax error",	": unknown statement", ": invalid statement",
-		": internal compiler error: ", "recursive dependency detected",
-		"*** No rule to make target", ": can't open file ", "*** missing separator",
-		"*** multiple target patterns", "*** mixed implicit and ",
+		": error: ",
+		": fatal error: ",
+		": Error: ",
+		": Fatal error: ",
+		": undefined reference to",
+		"undefined symbol: ",
+		": multiple definition of",
+		"ERROR: modpost: ",
+		": syntax error",
+		": unknown statement",
+		": invalid statement",
+		": internal compiler error: ",
+		"recursive dependency detected",
+		"*** No rule to make target",
+		": can't open file ",
+		"*** missing separator",
+		"*** multiple target patterns",
+		"*** mixed implicit and ",
 	};
 	static const char *const starts[] = {
-		"error: ", "ERROR: ", "ld: ", "/usr/bin/ld: ", "cc1: error", "collect2: error",
-		"FAILED: ", "FATAL: ",
+		"error: ",    "ERROR: ",	 "ld: ",     "/usr/bin/ld: ",
+		"cc1: error", "collect2: error", "FAILED: ", "FATAL: ",
 	};
 
 	/* Only says where the next line's fault is. */
@@ -184,7 +216,8 @@ static bool is_error(const char *line)
 		if (strstr(line, words[i]))
 			return true;
 	/* A script or program of the tree's own that is not there. */
-	if ((fb_str_has_prefix(line, "make") && fb_str_has_suffix(line, ": No such file or directory")) ||
+	if ((fb_str_has_prefix(line, "make") &&
+	     fb_str_has_suffix(line, ": No such file or directory")) ||
 	    (strstr(line, "sh: ") && fb_str_has_suffix(line, ": not found")))
 		return true;
 	for (size_t i = 0; i < FB_ARRAY_SIZE(starts); i++)
@@ -236,7 +269,7 @@ static void set(struct fb_log_cause *cause, enum fb_log_fault fault, const char 
 void fb_log_find_cause(const char *buf, size_t len, const char *const *roots,
 		       struct fb_log_cause *ret)
 {
-	struct fb_log_cause found = { .fault = FB_LOG_COMMIT };
+	struct fb_log_cause found = {.fault = FB_LOG_COMMIT};
 	enum { NOTHING, LAST_LINE, MAKE_LINE, ERROR_LINE, TOOL_LINE, HOST_LINE } rank = NOTHING;
 	const char *end = buf + len;
 
@@ -280,5 +313,5 @@ void fb_log_cause_release(struct fb_log_cause *cause)
 {
 	free(cause->line);
 	free(cause->package);
-	*cause = (struct fb_log_cause){ 0 };
+	*cause = (struct fb_log_cause){0};
 }

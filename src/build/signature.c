@@ -128,7 +128,7 @@ static int add_relocations(struct fb_hash *hash, struct elf *f, const char *path
 	    !(syms = elf_getdata(symscn, NULL)))
 		return bad(path, err);
 	for (size_t i = 0; i < sh->sh_size / sh->sh_entsize; i++) {
-		GElf_Rela rela = { 0 };
+		GElf_Rela rela = {0};
 		GElf_Rel rel;
 
 		if (sh->sh_type == SHT_RELA) {
@@ -143,7 +143,8 @@ static int add_relocations(struct fb_hash *hash, struct elf *f, const char *path
 		add_u64(hash, rela.r_offset);
 		add_u64(hash, GELF_R_TYPE(rela.r_info));
 		add_u64(hash, (uint64_t)rela.r_addend);
-		if (add_symbol(hash, f, path, syms, symsh.sh_link, GELF_R_SYM(rela.r_info), err) < 0)
+		if (add_symbol(hash, f, path, syms, symsh.sh_link, GELF_R_SYM(rela.r_info), err) <
+		    0)
 			return -1;
 	}
 	return 0;
@@ -161,9 +162,9 @@ static int add_section(struct fb_hash *hash, struct elf *f, const char *path, El
 		fb_hash_add_str(hash, name);
 		add_u64(hash, sh.sh_flags);
 		add_u64(hash, sh.sh_size);
-		return sh.sh_type == SHT_NOBITS ?
-			       0 :
-			       add_contents(hash, f, path, scn, name, bug_lines, err);
+		return sh.sh_type == SHT_NOBITS
+			       ? 0
+			       : add_contents(hash, f, path, scn, name, bug_lines, err);
 	}
 	if (f->head.e_type == ET_REL && (sh.sh_type == SHT_RELA || sh.sh_type == SHT_REL) &&
 	    sh.sh_entsize) {
@@ -181,7 +182,7 @@ static int add_section(struct fb_hash *hash, struct elf *f, const char *path, El
 
 int fb_signature_add(struct fb_hash *hash, const char *path, bool bug_lines, struct fb_error *err)
 {
-	FB_CLEANUP(elf_close) struct elf f = { .fd = -1 };
+	FB_CLEANUP(elf_close) struct elf f = {.fd = -1};
 	Elf_Scn *scn = NULL;
 
 	if (elf_open(path, &f, err) < 0)
@@ -194,7 +195,7 @@ int fb_signature_add(struct fb_hash *hash, const char *path, bool bug_lines, str
 
 int fb_signature_has_pvh(const char *path, struct fb_error *err)
 {
-	FB_CLEANUP(elf_close) struct elf f = { .fd = -1 };
+	FB_CLEANUP(elf_close) struct elf f = {.fd = -1};
 	size_t nr = 0;
 
 	if (elf_open(path, &f, err) < 0)

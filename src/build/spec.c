@@ -29,10 +29,11 @@ static int strv_from_json(json_t *a, const char *what, char ***ret, struct fb_er
 
 	if (!json_is_array(a))
 		return fb_error_set(err, FB_ERROR_INPUT, "%s: expected an array", what);
-	json_array_foreach(a, i, s) {
+	json_array_foreach(a, i, s)
+	{
 		if (!json_is_string(s))
-			return fb_error_set(err, FB_ERROR_INPUT, "%s[%zu]: expected a string",
-					    what, i);
+			return fb_error_set(err, FB_ERROR_INPUT, "%s[%zu]: expected a string", what,
+					    i);
 		fb_strv_add(&v, json_string_value(s));
 	}
 	*ret = FB_TAKE(v);
@@ -68,9 +69,8 @@ int fb_build_spec_from_json(json_t *v, struct fb_build_spec *ret, struct fb_erro
 	json_t *frag, *fix;
 	json_int_t jobs, timeout_ns;
 
-	if (fb_json_unpack(v, "build spec", err,
-			   "{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:I, s:I}", "src", &src,
-			   "tree_id", &tree_id, "objdir", &objdir, "cache", &cache,
+	if (fb_json_unpack(v, "build spec", err, "{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:I, s:I}",
+			   "src", &src, "tree_id", &tree_id, "objdir", &objdir, "cache", &cache,
 			   "config_base", &base, "fragments", &frag, "fixups", &fix, "jobs", &jobs,
 			   "timeout_ns", &timeout_ns) < 0)
 		return -1;
@@ -82,15 +82,15 @@ int fb_build_spec_from_json(json_t *v, struct fb_build_spec *ret, struct fb_erro
 	if (strv_from_json(frag, "build spec: fragments", &fragments, err) < 0 ||
 	    strv_from_json(fix, "build spec: fixups", &fixups, err) < 0)
 		return -1;
-	*ret = (struct fb_build_spec){ .src = fb_xstrdup(src),
-				       .tree_id = fb_xstrdup(tree_id),
-				       .objdir = fb_xstrdup(objdir),
-				       .cache = fb_xstrdup(cache),
-				       .config_base = fb_xstrdup(base),
-				       .fragments = FB_TAKE(fragments),
-				       .fixups = FB_TAKE(fixups),
-				       .jobs = (unsigned)jobs,
-				       .timeout_ns = timeout_ns };
+	*ret = (struct fb_build_spec){.src = fb_xstrdup(src),
+				      .tree_id = fb_xstrdup(tree_id),
+				      .objdir = fb_xstrdup(objdir),
+				      .cache = fb_xstrdup(cache),
+				      .config_base = fb_xstrdup(base),
+				      .fragments = FB_TAKE(fragments),
+				      .fixups = FB_TAKE(fixups),
+				      .jobs = (unsigned)jobs,
+				      .timeout_ns = timeout_ns};
 	return 0;
 }
 
@@ -103,15 +103,14 @@ void fb_build_spec_release(struct fb_build_spec *spec)
 	free(spec->config_base);
 	fb_strvp(&spec->fragments);
 	fb_strvp(&spec->fixups);
-	*spec = (struct fb_build_spec){ 0 };
+	*spec = (struct fb_build_spec){0};
 }
 
 json_t *fb_build_result_to_json(const struct fb_build_result *r)
 {
 	json_t *v = json_object();
 
-	json_object_set_new(v, "outcome",
-			    json_string(r->outcome == FB_BUILD_OK ? "ok" : "failed"));
+	json_object_set_new(v, "outcome", json_string(r->outcome == FB_BUILD_OK ? "ok" : "failed"));
 	if (r->outcome == FB_BUILD_OK) {
 		const struct fb_image *m = &r->image;
 		json_t *i = json_object();
@@ -145,25 +144,25 @@ static int image_from_json(json_t *v, struct fb_image *ret, struct fb_error *err
 	int pvh;
 
 	if (fb_json_unpack(v, "build result: image", err,
-			   "{s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:s, s:s, s:b}", "dir", &dir,
-			   "key", &key, "signature", &signature, "vmlinux", &vmlinux, "bzimage",
-			   &bz, "config", &config, "modules", &mod, "release", &release,
-			   "toolchain", &toolchain, "pvh", &pvh) < 0)
+			   "{s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:s, s:s, s:b}", "dir", &dir, "key",
+			   &key, "signature", &signature, "vmlinux", &vmlinux, "bzimage", &bz,
+			   "config", &config, "modules", &mod, "release", &release, "toolchain",
+			   &toolchain, "pvh", &pvh) < 0)
 		return -1;
 	if ((!json_is_null(bz) && !(bzimage = json_string_value(bz))) ||
 	    (!json_is_null(mod) && !(modules = json_string_value(mod))))
 		return fb_error_set(err, FB_ERROR_INPUT,
 				    "build result: image: bzimage and modules are strings or null");
-	*ret = (struct fb_image){ .dir = fb_xstrdup(dir),
-				  .key = fb_xstrdup(key),
-				  .signature = fb_xstrdup(signature),
-				  .vmlinux = fb_xstrdup(vmlinux),
-				  .bzimage = dup_or_null(bzimage),
-				  .config = fb_xstrdup(config),
-				  .modules = dup_or_null(modules),
-				  .release = fb_xstrdup(release),
-				  .toolchain = fb_xstrdup(toolchain),
-				  .pvh = pvh };
+	*ret = (struct fb_image){.dir = fb_xstrdup(dir),
+				 .key = fb_xstrdup(key),
+				 .signature = fb_xstrdup(signature),
+				 .vmlinux = fb_xstrdup(vmlinux),
+				 .bzimage = dup_or_null(bzimage),
+				 .config = fb_xstrdup(config),
+				 .modules = dup_or_null(modules),
+				 .release = fb_xstrdup(release),
+				 .toolchain = fb_xstrdup(toolchain),
+				 .pvh = pvh};
 	return 0;
 }
 
@@ -174,11 +173,11 @@ int fb_build_result_from_json(json_t *v, struct fb_build_result *ret, struct fb_
 	json_int_t wall_ns, cpu_ns;
 	int cached;
 	bool ok;
-	struct fb_build_result r = { 0 };
+	struct fb_build_result r = {0};
 
-	if (fb_json_unpack(v, "build result", err, "{s:s, s:s, s:I, s:I, s:b, s?s, s?o}",
-			   "outcome", &outcome, "log", &log, "wall_ns", &wall_ns, "cpu_ns",
-			   &cpu_ns, "cached", &cached, "cause", &cause, "image", &image) < 0)
+	if (fb_json_unpack(v, "build result", err, "{s:s, s:s, s:I, s:I, s:b, s?s, s?o}", "outcome",
+			   &outcome, "log", &log, "wall_ns", &wall_ns, "cpu_ns", &cpu_ns, "cached",
+			   &cached, "cause", &cause, "image", &image) < 0)
 		return -1;
 	ok = !strcmp(outcome, "ok");
 	if (!ok && strcmp(outcome, "failed") != 0)
@@ -213,5 +212,5 @@ void fb_build_result_release(struct fb_build_result *r)
 	free(r->image.toolchain);
 	free(r->cause);
 	free(r->log);
-	*r = (struct fb_build_result){ 0 };
+	*r = (struct fb_build_result){0};
 }

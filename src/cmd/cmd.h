@@ -10,20 +10,21 @@
 #include "src/controller/bisect.h"
 #include "src/controller/lab.h"
 
-/* Exit statuses; 125 to 127 belong to `git bisect run`, 128 and above to signals. man page: EXIT STATUS. */
+/* Exit statuses; 125 to 127 belong to `git bisect run`, 128 and above to signals. man page: EXIT
+ * STATUS. */
 enum fb_exit {
-	FB_EXIT_OK = 0,		   /* done; for a bisection: one commit found */
-	FB_EXIT_RANGE = 10,	   /* several commits that cannot be told apart */
-	FB_EXIT_NONE = 11,	   /* no change of the size looked for */
-	FB_EXIT_UNDECIDED = 12,	   /* boots or time ran out */
-	FB_EXIT_OTHER = 13,	   /* not one step, or the good side was made fast */
-	FB_EXIT_UNTESTABLE = 14,   /* an end cannot be measured */
-	FB_EXIT_USAGE = 64,	   /* wrong command line, plan, revision or other input */
-	FB_EXIT_MISSING = 69,	   /* a program, package or machine kind is not there */
-	FB_EXIT_FAILED = 70,	   /* anything else went wrong */
-	FB_EXIT_SYSTEM = 74,	   /* disk full and other system errors */
-	FB_EXIT_INFRA = 75,	   /* the lab failed again and again: try later */
-	FB_EXIT_STOPPED = 76,	   /* stopped by SIGINT or SIGTERM; run again to go on */
+	FB_EXIT_OK = 0,		 /* done; for a bisection: one commit found */
+	FB_EXIT_RANGE = 10,	 /* several commits that cannot be told apart */
+	FB_EXIT_NONE = 11,	 /* no change of the size looked for */
+	FB_EXIT_UNDECIDED = 12,	 /* boots or time ran out */
+	FB_EXIT_OTHER = 13,	 /* not one step, or the good side was made fast */
+	FB_EXIT_UNTESTABLE = 14, /* an end cannot be measured */
+	FB_EXIT_USAGE = 64,	 /* wrong command line, plan, revision or other input */
+	FB_EXIT_MISSING = 69,	 /* a program, package or machine kind is not there */
+	FB_EXIT_FAILED = 70,	 /* anything else went wrong */
+	FB_EXIT_SYSTEM = 74,	 /* disk full and other system errors */
+	FB_EXIT_INFRA = 75,	 /* the lab failed again and again: try later */
+	FB_EXIT_STOPPED = 76,	 /* stopped by SIGINT or SIGTERM; run again to go on */
 };
 
 struct fb_command {
@@ -58,7 +59,7 @@ struct fb_opt {
 	char letter;	  /* short name, or 0 */
 	enum fb_opt_kind kind;
 	void *to;
-	const char *arg;  /* shown in --help: "PLAN" */
+	const char *arg; /* shown in --help: "PLAN" */
 	const char *help;
 };
 
@@ -70,10 +71,14 @@ struct fb_common {
 };
 
 #define FB_COMMON_OPTS(c)                                                                          \
-	{ "repo", 0, FB_OPT_STRING, &(c).repo, "DIR", "the kernel tree; default: the current directory" }, \
-	{ "directory", 'C', FB_OPT_STRING, &(c).dir, "DIR", "change to DIR first, as git -C" },     \
-	{ "json", 0, FB_OPT_FLAG, &(c).json, NULL, "print JSON" },                                  \
-	{ "quiet", 'q', FB_OPT_FLAG, &(c).quiet, NULL, "no progress on stderr" }
+	{"repo",    0,	   FB_OPT_STRING,                                                          \
+	 &(c).repo, "DIR", "the kernel tree; default: the current directory"},                     \
+		{"directory", 'C',   FB_OPT_STRING,                                                \
+		 &(c).dir,    "DIR", "change to DIR first, as git -C"},                            \
+		{"json", 0, FB_OPT_FLAG, &(c).json, NULL, "print JSON"},                           \
+	{                                                                                          \
+		"quiet", 'q', FB_OPT_FLAG, &(c).quiet, NULL, "no progress on stderr"               \
+	}
 
 /**
  * fb_opt_parse() - Parse options; positional arguments move to the end.
@@ -124,7 +129,8 @@ char *fb_self(struct fb_error *err);
 /** fb_catch_signals() - SIGINT and SIGTERM set the returned flag instead of killing. */
 const volatile sig_atomic_t *fb_catch_signals(void);
 
-/** fb_progress_observer() - Progress to stderr: a live line on a terminal, plain lines elsewhere. */
+/** fb_progress_observer() - Progress to stderr: a live line on a terminal, plain lines elsewhere.
+ */
 struct fb_observer fb_progress_observer(const struct fb_common *common);
 
 /** fb_progress_line() - Show a live line (on a terminal, after fb_progress_observer()). */

@@ -80,7 +80,7 @@ int fb_open_store(struct fb_store **ret, struct fb_error *err)
 /* Beside a program that is run from its build tree, the fragments are in the source tree. */
 static char *near_self(void)
 {
-	static const char *const near[] = { "kconfigs", "../kconfigs" };
+	static const char *const near[] = {"kconfigs", "../kconfigs"};
 	struct fb_error err = FB_ERROR_INIT;
 	FB_CLEANUP(fb_freep) char *self = fb_self(&err);
 	const char *slash = self ? strrchr(self, '/') : NULL;
@@ -119,8 +119,8 @@ int fb_session_plan(const struct fb_session *session, struct fb_plan **ret, stru
 {
 	FB_CLEANUP(fb_freep) char *kconfigs = fb_kconfig_dir();
 
-	return fb_plan_parse(session->plan, strlen(session->plan), session->plan_name, kconfigs, ret,
-			     err);
+	return fb_plan_parse(session->plan, strlen(session->plan), session->plan_name, kconfigs,
+			     ret, err);
 }
 
 char *fb_self(struct fb_error *err)
@@ -145,7 +145,7 @@ static void on_signal(int sig)
 const volatile sig_atomic_t *fb_catch_signals(void)
 {
 	/* No SA_RESTART: a wait for a job ends at once. A second signal kills. */
-	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
+	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
 
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
@@ -210,7 +210,7 @@ struct fb_observer fb_progress_observer(const struct fb_common *common)
 	const char *term = getenv("TERM");
 
 	live = !common->quiet && isatty(2) && term && strcmp(term, "dumb") != 0;
-	return (struct fb_observer){ common->quiet ? NULL : tell, NULL };
+	return (struct fb_observer){common->quiet ? NULL : tell, NULL};
 }
 
 int fb_put(const char *text)

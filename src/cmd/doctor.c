@@ -15,37 +15,37 @@
 static const struct tool {
 	const char *name, *package, *use;
 } tools[] = {
-	{ "git", "git", "histories" },
-	{ "make", "make", "kernel builds" },
-	{ "gcc", "gcc", "kernel builds" },
-	{ "ld", "binutils", "kernel builds" },
-	{ "flex", "flex", "kernel builds" },
-	{ "bison", "bison", "kernel builds" },
-	{ "bc", "bc", "kernel builds" },
-	{ "perl", "perl", "kernel builds" },
-	{ "ccache", "ccache", "faster kernel builds (optional)" },
-	{ "qemu-system-x86_64", "qemu-system-x86", "machines deterministic, tcg and kvm" },
-	{ "mkfs.ext4", "e2fsprogs", "cells with fs: ext4" },
-	{ "mkfs.btrfs", "btrfs-progs", "cells with fs: btrfs" },
-	{ "mkfs.xfs", "xfsprogs", "cells with fs: xfs" },
-	{ "fio", "fio", "testcase fio" },
-	{ "sysbench", "sysbench", "testcase sysbench-fileio" },
+	{"git", "git", "histories"},
+	{"make", "make", "kernel builds"},
+	{"gcc", "gcc", "kernel builds"},
+	{"ld", "binutils", "kernel builds"},
+	{"flex", "flex", "kernel builds"},
+	{"bison", "bison", "kernel builds"},
+	{"bc", "bc", "kernel builds"},
+	{"perl", "perl", "kernel builds"},
+	{"ccache", "ccache", "faster kernel builds (optional)"},
+	{"qemu-system-x86_64", "qemu-system-x86", "machines deterministic, tcg and kvm"},
+	{"mkfs.ext4", "e2fsprogs", "cells with fs: ext4"},
+	{"mkfs.btrfs", "btrfs-progs", "cells with fs: btrfs"},
+	{"mkfs.xfs", "xfsprogs", "cells with fs: xfs"},
+	{"fio", "fio", "testcase fio"},
+	{"sysbench", "sysbench", "testcase sysbench-fileio"},
 };
 
 static void add(json_t *rows, const char *what, const char *state, const char *note)
 {
-	json_array_append_new(rows, json_pack("{s:s, s:s, s:s}", "what", what, "state", state, "note",
-					      note));
+	json_array_append_new(
+		rows, json_pack("{s:s, s:s, s:s}", "what", what, "state", state, "note", note));
 }
 
 static void check_tools(json_t *rows)
 {
 	for (size_t i = 0; i < FB_ARRAY_SIZE(tools); i++) {
 		FB_CLEANUP(fb_freep) char *path = fb_proc_find(tools[i].name);
-		FB_CLEANUP(fb_freep) char *note =
-			path ? fb_xasprintf("%s, for %s", path, tools[i].use) :
-			       fb_xasprintf("for %s: install the package %s", tools[i].use,
-					    tools[i].package);
+		FB_CLEANUP(fb_freep)
+		char *note = path ? fb_xasprintf("%s, for %s", path, tools[i].use)
+				  : fb_xasprintf("for %s: install the package %s", tools[i].use,
+						 tools[i].package);
 
 		add(rows, tools[i].name, path ? "ok" : "missing", note);
 	}
@@ -95,7 +95,7 @@ static void check_processes(json_t *rows)
 
 static int check_machines(json_t *rows, const char *kernel, struct fb_error *err)
 {
-	static const char *const no_tools[] = { NULL };
+	static const char *const no_tools[] = {NULL};
 	FB_CLEANUP(fb_freep) char *cache = fb_dir_cache();
 	FB_CLEANUP(fb_freep) char *bundle = NULL, *bundles = fb_xasprintf("%s/bundles", cache);
 
@@ -105,37 +105,43 @@ static int check_machines(json_t *rows, const char *kernel, struct fb_error *err
 		return fb_error_wrap(err, "guest bundle");
 	for (int m = FB_MACHINE_DETERMINISTIC; m <= FB_MACHINE_COMMAND; m++) {
 		FB_CLEANUP(fb_freep) char *why = NULL;
-		FB_CLEANUP(fb_freep) char *what =
-			fb_xasprintf("machine %s", fb_machine_name((enum fb_machine)m));
+		FB_CLEANUP(fb_freep)
+		char *what = fb_xasprintf("machine %s", fb_machine_name((enum fb_machine)m));
 		struct fb_error probe = FB_ERROR_INIT;
 		int rc = fb_machine_probe((enum fb_machine)m, kernel, bundle, cache, &why, &probe);
 
-		add(rows, what, rc > 0 ? "ok" : rc == 0 ? "unusable" : "not known",
-		    why			      ? why :
-		    probe.code != FB_ERROR_NONE ? probe.text :
-						  "give a kernel that boots with --kernel");
+		add(rows, what,
+		    rc > 0    ? "ok"
+		    : rc == 0 ? "unusable"
+			      : "not known",
+		    why				  ? why
+		    : probe.code != FB_ERROR_NONE ? probe.text
+						  : "give a kernel that boots with --kernel");
 	}
 	return 0;
 }
 
 int fb_cmd_doctor(int argc, char **argv)
 {
-	struct fb_common common = { 0 };
+	struct fb_common common = {0};
 	const char *kernel = NULL;
 	const struct fb_opt opts[] = {
 		FB_COMMON_OPTS(common),
-		{ "kernel", 0, FB_OPT_STRING, &kernel, "VMLINUX",
-		  "boot this image to probe the machine kinds" },
+		{"kernel", 0, FB_OPT_STRING, &kernel, "VMLINUX",
+		 "boot this image to probe the machine kinds"},
 	};
 	json_auto_t *rows = json_array();
 	struct fb_error err = FB_ERROR_INIT;
 	struct fb_str out = FB_STR_INIT;
 	json_t *row;
 	size_t i;
-	int first, rc = fb_opt_parse(argc, argv, "doctor [--kernel VMLINUX]",
-				     "Says what works on this host: programs, disk space, and each machine kind\n"
-				     "by a probe boot (of the image given, or the verdict of the last probe).",
-				     opts, FB_ARRAY_SIZE(opts), &first);
+	int first,
+		rc = fb_opt_parse(
+			argc, argv, "doctor [--kernel VMLINUX]",
+			"Says what works on this host: programs, disk space, and each machine "
+			"kind\n"
+			"by a probe boot (of the image given, or the verdict of the last probe).",
+			opts, FB_ARRAY_SIZE(opts), &first);
 
 	if (rc >= 0)
 		return rc;
@@ -150,7 +156,8 @@ int fb_cmd_doctor(int argc, char **argv)
 	if (common.json) {
 		fb_json_pretty(rows, &out);
 	} else {
-		json_array_foreach(rows, i, row) {
+		json_array_foreach(rows, i, row)
+		{
 			fb_str_addf(&out, "%-24s %-9s %s\n", fb_json_str(row, "what"),
 				    fb_json_str(row, "state"), fb_json_str(row, "note"));
 		}

@@ -12,8 +12,8 @@
 
 static json_t *run_build(json_t *v, struct fb_error *err)
 {
-	FB_CLEANUP(fb_build_spec_release) struct fb_build_spec spec = { 0 };
-	FB_CLEANUP(fb_build_result_release) struct fb_build_result result = { 0 };
+	FB_CLEANUP(fb_build_spec_release) struct fb_build_spec spec = {0};
+	FB_CLEANUP(fb_build_result_release) struct fb_build_result result = {0};
 
 	if (fb_build_spec_from_json(v, &spec, err) < 0 || fb_build_run(&spec, &result, err) < 0)
 		return NULL;
@@ -22,8 +22,8 @@ static json_t *run_build(json_t *v, struct fb_error *err)
 
 static json_t *run_boot(json_t *v, const char *dir, struct fb_error *err)
 {
-	FB_CLEANUP(fb_boot_spec_release) struct fb_boot_spec spec = { 0 };
-	FB_CLEANUP(fb_boot_result_release) struct fb_boot_result result = { 0 };
+	FB_CLEANUP(fb_boot_spec_release) struct fb_boot_spec spec = {0};
+	FB_CLEANUP(fb_boot_result_release) struct fb_boot_result result = {0};
 
 	if (fb_boot_spec_from_json(v, &spec, err) < 0 || fb_boot_run(&spec, dir, &result, err) < 0)
 		return NULL;
@@ -67,8 +67,8 @@ int fb_cmd_job(int argc, char **argv)
 		json_object_set_new(out, "ok", result);
 	else
 		json_object_set_new(out, "error",
-				    json_pack("{s:i, s:i, s:s}", "code", (int)err.code, "sys", err.sys,
-					      "text", err.text));
+				    json_pack("{s:i, s:i, s:s}", "code", (int)err.code, "sys",
+					      err.sys, "text", err.text));
 	path = fb_xasprintf("%s/result.json", argv[1]);
 	if (fb_json_save(path, out, &write_err) < 0)
 		return fb_fail(&write_err);

@@ -20,14 +20,16 @@ static int list_tests(json_t *rows, struct fb_error *err)
 {
 	for (const struct fb_testcase *const *t = fb_testcases(); *t; t++) {
 		const char *why = (*t)->unavailable ? (*t)->unavailable() : NULL;
-		json_t *row = json_pack("{s:s, s:s, s:i, s:s*}", "test", (*t)->name, "summary",
-					(*t)->summary, "version", (int)(*t)->version, "unavailable", why);
+		json_t *row =
+			json_pack("{s:s, s:s, s:i, s:s*}", "test", (*t)->name, "summary",
+				  (*t)->summary, "version", (int)(*t)->version, "unavailable", why);
 		json_t *params = json_array();
 
 		for (const struct fb_param_def *p = (*t)->params; p->name; p++)
 			json_array_append_new(params,
-					      json_pack("{s:s, s:s?, s:s, s:s}", "name", p->name, "default",
-							p->def, "values", p->choices, "help", p->help));
+					      json_pack("{s:s, s:s?, s:s, s:s}", "name", p->name,
+							"default", p->def, "values", p->choices,
+							"help", p->help));
 		json_object_set_new(row, "parameters", params);
 		json_array_append_new(rows, row);
 	}
@@ -77,11 +79,12 @@ static int list_kconfigs(json_t *rows, struct fb_error *err)
 		if (rc == 0 && fb_file_read(path, 1 << 20, &text, err) == 0) {
 			const char *s = fb_str_cstr(&text);
 			size_t skip = strspn(s, "# "), len = strcspn(s + skip, "\n");
-			FB_CLEANUP(fb_freep) char *name = fb_xstrndup(names[i]->d_name,
-								      strlen(names[i]->d_name) - 7);
+			FB_CLEANUP(fb_freep)
+			char *name = fb_xstrndup(names[i]->d_name, strlen(names[i]->d_name) - 7);
 			FB_CLEANUP(fb_freep) char *what = fb_xstrndup(s + skip, len);
 
-			json_array_append_new(rows, json_pack("{s:s, s:s}", "kconfig", name, "what", what));
+			json_array_append_new(
+				rows, json_pack("{s:s, s:s}", "kconfig", name, "what", what));
 		} else {
 			rc = -1;
 		}
@@ -95,7 +98,8 @@ static int list_kconfigs(json_t *rows, struct fb_error *err)
 static int list_machines(json_t *rows, struct fb_error *err)
 {
 	static const char *const what[] = {
-		[FB_MACHINE_DETERMINISTIC] = "QEMU counting instructions, simulated device: same digits anywhere",
+		[FB_MACHINE_DETERMINISTIC] =
+			"QEMU counting instructions, simulated device: same digits anywhere",
 		[FB_MACHINE_TCG] = "QEMU without KVM",
 		[FB_MACHINE_KVM] = "QEMU with KVM",
 		[FB_MACHINE_COMMAND] = "no machine: a command in the worktree",
@@ -103,7 +107,8 @@ static int list_machines(json_t *rows, struct fb_error *err)
 
 	for (size_t i = 0; i < FB_ARRAY_SIZE(what); i++)
 		json_array_append_new(rows, json_pack("{s:s, s:s}", "machine",
-						      fb_machine_name((enum fb_machine)i), "what", what[i]));
+						      fb_machine_name((enum fb_machine)i), "what",
+						      what[i]));
 	return 0;
 }
 
@@ -134,9 +139,10 @@ static int list_sessions(json_t *rows, struct fb_error *err)
 		if (gmtime_r(&t, &tm))
 			strftime(when, sizeof(when), "%Y-%m-%d %H:%M", &tm);
 		fb_text_tame(workdir);
-		json_array_append_new(rows, json_pack("{s:s, s:s, s:s, s:s, s:s}", "session", s->name,
-						      "verdict", verdict ? verdict : s->state, "kind",
-						      s->kind, "begun", when, "worktree", workdir));
+		json_array_append_new(rows,
+				      json_pack("{s:s, s:s, s:s, s:s, s:s}", "session", s->name,
+						"verdict", verdict ? verdict : s->state, "kind",
+						s->kind, "begun", when, "worktree", workdir));
 		fb_session_release(s);
 	}
 	free(sessions);
@@ -147,8 +153,8 @@ static const struct {
 	const char *name;
 	lister *list;
 } lists[] = {
-	{ "engines", list_engines },   { "kconfigs", list_kconfigs }, { "machines", list_machines },
-	{ "metrics", list_metrics },   { "sessions", list_sessions }, { "tests", list_tests },
+	{"engines", list_engines}, {"kconfigs", list_kconfigs}, {"machines", list_machines},
+	{"metrics", list_metrics}, {"sessions", list_sessions}, {"tests", list_tests},
 };
 
 static void print_rows(json_t *rows, struct fb_str *out)
@@ -157,10 +163,12 @@ static void print_rows(json_t *rows, struct fb_str *out)
 	const char *key;
 	size_t i;
 
-	json_array_foreach(rows, i, row) {
+	json_array_foreach(rows, i, row)
+	{
 		bool first = true;
 
-		json_object_foreach(row, key, v) {
+		json_object_foreach(row, key, v)
+		{
 			if (!json_is_string(v))
 				continue;
 			fb_str_addf(out, first ? "%-34s" : "  %s", json_string_value(v));
@@ -172,15 +180,16 @@ static void print_rows(json_t *rows, struct fb_str *out)
 
 int fb_cmd_list(int argc, char **argv)
 {
-	struct fb_common common = { 0 };
-	const struct fb_opt opts[] = { FB_COMMON_OPTS(common) };
+	struct fb_common common = {0};
+	const struct fb_opt opts[] = {FB_COMMON_OPTS(common)};
 	json_auto_t *rows = json_array();
 	struct fb_error err = FB_ERROR_INIT;
 	struct fb_str out = FB_STR_INIT;
 	lister *list = NULL;
-	int first, rc = fb_opt_parse(argc, argv, "list WHAT",
-				     "WHAT is engines, kconfigs, machines, metrics, sessions or tests.", opts,
-				     FB_ARRAY_SIZE(opts), &first);
+	int first, rc = fb_opt_parse(
+			   argc, argv, "list WHAT",
+			   "WHAT is engines, kconfigs, machines, metrics, sessions or tests.", opts,
+			   FB_ARRAY_SIZE(opts), &first);
 
 	if (rc >= 0)
 		return rc;
@@ -192,7 +201,8 @@ int fb_cmd_list(int argc, char **argv)
 			     "list what? engines, kconfigs, machines, metrics, sessions or tests");
 		return fb_fail(&err);
 	}
-	if (fb_at_most(argc, argv, first + 1, &err) < 0 || fb_enter(&common, &err) < 0 || list(rows, &err) < 0)
+	if (fb_at_most(argc, argv, first + 1, &err) < 0 || fb_enter(&common, &err) < 0 ||
+	    list(rows, &err) < 0)
 		return fb_fail(&err);
 	if (common.json)
 		fb_json_pretty(rows, &out);

@@ -36,8 +36,7 @@ static char **metrics_of(const struct fb_measured *m, size_t nr, const char *cel
 				const struct fb_metric *metric = fb_metric_find(s->metric);
 				bool seen = false;
 
-				if (strcmp(s->cell, cell_key) != 0 ||
-				    (metric && !metric->headline))
+				if (strcmp(s->cell, cell_key) != 0 || (metric && !metric->headline))
 					continue;
 				for (size_t n = 0; names && names[n] && !seen; n++)
 					seen = !strcmp(names[n], s->metric);
@@ -50,11 +49,11 @@ static char **metrics_of(const struct fb_measured *m, size_t nr, const char *cel
 static const struct {
 	const char *name, *text;
 } verdicts[] = {
-	[FB_COMPARE_OPEN] = { "open", "not shown to differ" },
-	[FB_COMPARE_DIFFER] = { "differ", "differs" },
-	[FB_COMPARE_SMALL] = { "small", "smaller than min_effect" },
-	[FB_COMPARE_NOT_COMPARABLE] = { "not-comparable",
-					"not compared: measured in different environments" },
+	[FB_COMPARE_OPEN] = {"open", "not shown to differ"},
+	[FB_COMPARE_DIFFER] = {"differ", "differs"},
+	[FB_COMPARE_SMALL] = {"small", "smaller than min_effect"},
+	[FB_COMPARE_NOT_COMPARABLE] = {"not-comparable",
+				       "not compared: measured in different environments"},
 };
 
 /* "+3.21%", or the difference itself where a value is not positive. */
@@ -85,7 +84,8 @@ static void print_change(const struct fb_measured *old, const struct fb_measured
 		}
 		fb_str_add(out, ", ");
 	}
-	fb_str_addf(out, "%s%s\n", verdicts[c.judged.verdict].text, c.same_image ? "; same image" : "");
+	fb_str_addf(out, "%s%s\n", verdicts[c.judged.verdict].text,
+		    c.same_image ? "; same image" : "");
 }
 
 static void print_series(const struct fb_measured *m, size_t nr, const char *cell_key,
@@ -103,8 +103,8 @@ static void print_series(const struct fb_measured *m, size_t nr, const char *cel
 			fb_str_addf(out, " (%.6g .. %.6g)  sd %.2f%%", s.lo, s.hi,
 				    100 * s.sd / fabs(s.mean));
 		if (s.nr > 1 && isfinite(s.run_sd))
-			fb_str_addf(out, " (boots %.2f%%, runs %.2f%%)", 100 * s.boot_sd / fabs(s.mean),
-				    100 * s.run_sd / fabs(s.mean));
+			fb_str_addf(out, " (boots %.2f%%, runs %.2f%%)",
+				    100 * s.boot_sd / fabs(s.mean), 100 * s.run_sd / fabs(s.mean));
 		fb_str_addf(out, "  %.6g .. %.6g in %zu boot%s\n", s.min, s.max, s.nr,
 			    s.nr == 1 ? "" : "s");
 		if (first < nr)
@@ -154,8 +154,8 @@ static void print_plain(const struct fb_plan *plan, const struct fb_measured *m,
 		for (size_t j = 0; j < m[i].nr_boots; j++)
 			if (m[i].boots[j].why)
 				fb_str_addf(out, "    seed %llu: %s: %s\n",
-					    (unsigned long long)m[i].boots[j].seed, m[i].boots[j].end,
-					    m[i].boots[j].why);
+					    (unsigned long long)m[i].boots[j].seed,
+					    m[i].boots[j].end, m[i].boots[j].why);
 	}
 	for (size_t c = 0; c < plan->nr_cells; c++) {
 		FB_CLEANUP(fb_freep) char *key = fb_cell_key(&plan->cells[c]);
@@ -166,13 +166,15 @@ static void print_plain(const struct fb_plan *plan, const struct fb_measured *m,
 		for (size_t k = 0; names && names[k]; k++) {
 			const struct fb_metric *metric = fb_metric_find(names[k]);
 
-			fb_str_addf(out, "  %s (%s)\n", names[k], metric ? metric->unit : "as the command says");
+			fb_str_addf(out, "  %s (%s)\n", names[k],
+				    metric ? metric->unit : "as the command says");
 			print_series(m, nr, key, names[k], alpha, plan->min_effect, out);
 		}
 	}
 	if (nr > 1)
 		fb_str_addf(out,
-			    "\nIn brackets: 95%% intervals. \"differs\" is wrong for any of %zu comparisons with "
+			    "\nIn brackets: 95%% intervals. \"differs\" is wrong for any of %zu "
+			    "comparisons with "
 			    "probability %.2g at most.\n",
 			    comparisons(plan, m, nr), 1 - plan->confidence);
 }
@@ -186,9 +188,9 @@ static json_t *boot_json(const struct fb_store_boot *boot)
 	for (size_t i = 0; i < boot->nr_samples; i++) {
 		const struct fb_store_sample *s = &boot->samples[i];
 
-		json_array_append_new(samples, json_pack("{s:s, s:i, s:s, s:f}", "cell", s->cell, "run",
-							 (int)s->run, "metric", s->metric, "value",
-							 s->value));
+		json_array_append_new(samples, json_pack("{s:s, s:i, s:s, s:f}", "cell", s->cell,
+							 "run", (int)s->run, "metric", s->metric,
+							 "value", s->value));
 	}
 	json_object_set_new(o, "samples", samples);
 	if (boot->facts)
@@ -275,8 +277,8 @@ static void print_json(const struct fb_plan *plan, const struct fb_measured *m, 
 		FB_CLEANUP(fb_strvp) char **names = metrics_of(m, nr, key);
 
 		for (size_t k = 0; names && names[k]; k++)
-			json_array_append_new(all, series_json(m, nr, key, names[k], alpha,
-							       plan->min_effect));
+			json_array_append_new(
+				all, series_json(m, nr, key, names[k], alpha, plan->min_effect));
 	}
 	o = json_pack("{s:i, s:O, s:O}", "schema", 1, "revs", revs, "series", all);
 	fb_json_pretty(o, out);
@@ -298,10 +300,12 @@ static int dry_run(const struct fb_plan *plan, const struct opts *o, unsigned bo
 		const char *why = t->unavailable ? t->unavailable() : NULL;
 
 		fb_str_addf(&out, "%s%s%s\n", key, why ? "  UNAVAILABLE: " : "", why ? why : "");
-		json_array_append_new(cells, json_pack("{s:s, s:s*}", "cell", key, "unavailable", why));
+		json_array_append_new(cells,
+				      json_pack("{s:s, s:s*}", "cell", key, "unavailable", why));
 	}
 	fb_str_addf(&out,
-		    "%zu cells in one boot, %u boots of each of %zu revisions, about %.0f minutes without "
+		    "%zu cells in one boot, %u boots of each of %zu revisions, about %.0f minutes "
+		    "without "
 		    "builds\n",
 		    plan->nr_cells, boots, nr_revs, s / 60);
 	json_object_set_new(json, "cells", cells);
@@ -322,7 +326,7 @@ static int run(const struct opts *o, const struct fb_plan *plan, unsigned boots,
 {
 	FB_CLEANUP(fb_store_freep) struct fb_store *store = NULL;
 	FB_CLEANUP(fb_history_freep) struct fb_history *history = NULL;
-	FB_CLEANUP(fb_session_release) struct fb_session session = { 0 };
+	FB_CLEANUP(fb_session_release) struct fb_session session = {0};
 	FB_CLEANUP(fb_lab_freep) struct fb_lab *lab = NULL;
 	FB_CLEANUP(fb_freep) char *self = fb_self(err);
 	FB_CLEANUP(fb_freep) struct fb_oid *oids = NULL;
@@ -333,7 +337,8 @@ static int run(const struct opts *o, const struct fb_plan *plan, unsigned boots,
 	json_auto_t *verdict = NULL;
 	int rc;
 
-	if (!self || fb_open_history(&o->common, &history, err) < 0 || fb_open_store(&store, err) < 0)
+	if (!self || fb_open_history(&o->common, &history, err) < 0 ||
+	    fb_open_store(&store, err) < 0)
 		return -1;
 	oids = fb_xcalloc(nr, sizeof(*oids));
 	for (size_t i = 0; i < nr; i++)
@@ -341,13 +346,13 @@ static int run(const struct opts *o, const struct fb_plan *plan, unsigned boots,
 			return -1;
 	if (fb_measure_begin(store, history, plan, oids, nr, &session, err) < 0)
 		return -1;
-	setup = (struct fb_lab_setup){ .store = store,
-				       .history = history,
-				       .plan = plan,
-				       .session = &session,
-				       .self = self,
-				       .stop = fb_catch_signals(),
-				       .observer = fb_progress_observer(&o->common) };
+	setup = (struct fb_lab_setup){.store = store,
+				      .history = history,
+				      .plan = plan,
+				      .session = &session,
+				      .self = self,
+				      .stop = fb_catch_signals(),
+				      .observer = fb_progress_observer(&o->common)};
 	if (fb_lab_open(&setup, &lab, err) < 0 || fb_measure_run(lab, oids, nr, boots, &m, err) < 0)
 		return -1;
 	if (o->common.json)
@@ -365,21 +370,25 @@ static int run(const struct opts *o, const struct fb_plan *plan, unsigned boots,
 
 int fb_cmd_measure(int argc, char **argv)
 {
-	struct opts o = { .revs = NULL };
+	struct opts o = {.revs = NULL};
 	const struct fb_opt opts[] = {
 		FB_COMMON_OPTS(o.common),
-		{ "rev", 0, FB_OPT_STRINGS, &o.revs, "REV", "a revision to measure; may be repeated" },
-		{ "boots", 0, FB_OPT_UINT, &o.boots, "N", "boots of each; default: boots.min of the plan" },
-		{ "dry-run", 'n', FB_OPT_FLAG, &o.dry_run, NULL, "list the cells and the time, run nothing" },
+		{"rev", 0, FB_OPT_STRINGS, &o.revs, "REV",
+		 "a revision to measure; may be repeated"},
+		{"boots", 0, FB_OPT_UINT, &o.boots, "N",
+		 "boots of each; default: boots.min of the plan"},
+		{"dry-run", 'n', FB_OPT_FLAG, &o.dry_run, NULL,
+		 "list the cells and the time, run nothing"},
 	};
 	FB_CLEANUP(fb_plan_freep) struct fb_plan *plan = NULL;
 	FB_CLEANUP(fb_strvp) char **revs = NULL;
 	struct fb_error err = FB_ERROR_INIT;
 	unsigned boots;
-	int first, rc = fb_opt_parse(argc, argv, "measure [PLAN] --rev REV...",
-				     "Builds and boots each revision and stores every sample. Boots of the\n"
-				     "revisions are interleaved.",
-				     opts, FB_ARRAY_SIZE(opts), &first);
+	int first, rc = fb_opt_parse(
+			   argc, argv, "measure [PLAN] --rev REV...",
+			   "Builds and boots each revision and stores every sample. Boots of the\n"
+			   "revisions are interleaved.",
+			   opts, FB_ARRAY_SIZE(opts), &first);
 
 	if (rc >= 0) {
 		fb_strvp(&o.revs);

@@ -64,12 +64,12 @@ static int parse(int argc, char **argv, const char *usage, const char *about,
 	for (size_t i = 0; i < nr; i++) {
 		bool arg = opts[i].kind != FB_OPT_FLAG;
 
-		longs[i] = (struct option){ opts[i].name, arg ? required_argument : no_argument, NULL,
-					    (int)(1000 + i) };
+		longs[i] = (struct option){opts[i].name, arg ? required_argument : no_argument,
+					   NULL, (int)(1000 + i)};
 		if (opts[i].letter)
 			fb_str_addf(&shorts, "%c%s", opts[i].letter, arg ? ":" : "");
 	}
-	longs[nr] = (struct option){ "help", no_argument, NULL, 'h' };
+	longs[nr] = (struct option){"help", no_argument, NULL, 'h'};
 	fb_str_addc(&shorts, 'h');
 	optind = 0;
 	while (rc < 0 && (c = getopt_long(argc, argv, fb_str_cstr(&shorts), longs, NULL)) >= 0) {

@@ -21,14 +21,10 @@ static const struct {
 	enum fb_verdict_kind kind;
 	const char *name;
 } verdict_names[] = {
-	{ FB_VERDICT_OPEN, "open" },
-	{ FB_VERDICT_FOUND, "found" },
-	{ FB_VERDICT_RANGE, "range" },
-	{ FB_VERDICT_NONE, "none" },
-	{ FB_VERDICT_UNDECIDED, "undecided" },
-	{ FB_VERDICT_OTHER, "something-else" },
-	{ FB_VERDICT_BASE_BAD, "base-bad" },
-	{ FB_VERDICT_UNTESTABLE, "untestable" },
+	{FB_VERDICT_OPEN, "open"},	     {FB_VERDICT_FOUND, "found"},
+	{FB_VERDICT_RANGE, "range"},	     {FB_VERDICT_NONE, "none"},
+	{FB_VERDICT_UNDECIDED, "undecided"}, {FB_VERDICT_OTHER, "something-else"},
+	{FB_VERDICT_BASE_BAD, "base-bad"},   {FB_VERDICT_UNTESTABLE, "untestable"},
 };
 
 static const char *verdict_name(enum fb_verdict_kind kind)
@@ -84,8 +80,8 @@ static void show(struct fb_bisect *b, struct fb_lab *lab)
 		snprintf(s->leader, sizeof(s->leader), "%.12s", b->range->oid[leader].hex);
 	if (lab->nr_boots) {
 		double boot_s = (double)lab->boot_ns / lab->nr_boots / FB_NS_PER_S;
-		double build_s = lab->nr_builds ?
-				 (double)lab->build_ns / lab->nr_builds / FB_NS_PER_S : 0;
+		double build_s =
+			lab->nr_builds ? (double)lab->build_ns / lab->nr_builds / FB_NS_PER_S : 0;
 
 		s->eta_s = fb_search_boots_to_go(b->search) * boot_s / lab->slots +
 			   log2(s->left + 1.0) * build_s;
@@ -104,7 +100,8 @@ static int give_up_failing(struct fb_bisect *b, struct fb_lab *lab, uint32_t nod
 	cause = fb_xasprintf("%u boots gave no value, the last: %s", n->failed, n->last_failure);
 	fb_lab_tell(lab, "%.12s skipped: %s", b->range->oid[node].hex, cause);
 	return fb_record(b, "skip",
-		      json_pack("{s:s, s:s}", "commit", b->range->oid[node].hex, "cause", cause), err);
+			 json_pack("{s:s, s:s}", "commit", b->range->oid[node].hex, "cause", cause),
+			 err);
 }
 
 static const struct fb_cell *cells_now(const struct fb_bisect *b, size_t *ret_nr)
@@ -123,20 +120,21 @@ static int take_kernel(struct fb_bisect *b, uint32_t node, const struct fb_lab_k
 	struct fb_bisect_node *n = &b->node[node];
 
 	if (!kernel->signature)
-		return n->cause ? 0 :
-				  fb_record(b, "skip",
-					 json_pack("{s:s, s:s}", "commit", hex, "cause",
-						   kernel->cause),
-					 err);
+		return n->cause ? 0
+				: fb_record(b, "skip",
+					    json_pack("{s:s, s:s}", "commit", hex, "cause",
+						      kernel->cause),
+					    err);
 	if (n->signature && strcmp(n->signature, kernel->signature))
 		return fb_error_set(err, FB_ERROR_USAGE,
 				    "%.12s builds another kernel than when the session began: "
-				    "start a new session", hex);
+				    "start a new session",
+				    hex);
 	if (!n->signature)
-		return fb_record(b, "kernel",
-			      json_pack("{s:s, s:s}", "commit", hex, "signature",
-					kernel->signature),
-			      err);
+		return fb_record(
+			b, "kernel",
+			json_pack("{s:s, s:s}", "commit", hex, "signature", kernel->signature),
+			err);
 	return 0;
 }
 
@@ -204,7 +202,7 @@ static int measure(struct fb_bisect *b, struct fb_lab *lab, const struct want *w
 			continue;
 		rc = fb_lab_env(lab, cells, nr_cells, kernels[i].toolchain, env, err);
 		for (unsigned k = 0; k < wants[i].boots && rc == 0; k++) {
-			struct fb_store_boot old = { 0 };
+			struct fb_store_boot old = {0};
 			bool found = false;
 			uint64_t fresh;
 
@@ -215,8 +213,8 @@ static int measure(struct fb_bisect *b, struct fb_lab *lab, const struct want *w
 				fb_store_boot_release(&old);
 			} else if (rc == 0) {
 				requests[n].kernel = &kernels[i];
-				requests[n].seed = fb_lab_fresh_seed(requests, n, fresh,
-								     kernels[i].signature);
+				requests[n].seed =
+					fb_lab_fresh_seed(requests, n, fresh, kernels[i].signature);
 				who[n++] = wants[i].node;
 			}
 		}
@@ -286,8 +284,11 @@ static json_t *verdict_json(const struct fb_bisect *b, const struct fb_verdict *
 
 json_t *fb_bisect_so_far(const struct fb_bisect *b)
 {
-	struct fb_verdict v = { .kind = FB_VERDICT_OPEN, .confidence = NAN, .other = NAN,
-				.effect = NAN, .boots = (unsigned)b->nr_used };
+	struct fb_verdict v = {.kind = FB_VERDICT_OPEN,
+			       .confidence = NAN,
+			       .other = NAN,
+			       .effect = NAN,
+			       .boots = (unsigned)b->nr_used};
 
 	if (b->session.verdict)
 		return json_incref(b->session.verdict);
@@ -302,8 +303,8 @@ json_t *fb_bisect_so_far(const struct fb_bisect *b)
 /* An end that cannot be measured leaves nothing to compare. */
 static int end_untestable(struct fb_bisect *b, uint32_t node, struct fb_error *err)
 {
-	struct fb_verdict v = { .kind = FB_VERDICT_UNTESTABLE, .nodes = &node, .nr_nodes = 1,
-				.effect = NAN };
+	struct fb_verdict v = {
+		.kind = FB_VERDICT_UNTESTABLE, .nodes = &node, .nr_nodes = 1, .effect = NAN};
 
 	return finish(b, verdict_json(b, &v, -1, NULL), err);
 }
@@ -325,9 +326,9 @@ static int end_unusable(struct fb_bisect *b, const uint32_t ends[2], struct fb_e
 
 	for (int i = 0; i < 2; i++)
 		if (fb_record(b, "skip",
-			   json_pack("{s:s, s:s}", "commit", b->range->oid[ends[i]].hex, "cause",
-				     cause),
-			   err) < 0)
+			      json_pack("{s:s, s:s}", "commit", b->range->oid[ends[i]].hex, "cause",
+					cause),
+			      err) < 0)
 			return -1;
 	return finish(b, verdict_json(b, &v, -1, metric), err);
 }
@@ -342,15 +343,15 @@ static bool is_spent(const struct fb_bisect *b, int64_t deadline_ns)
 static int run_survey(struct fb_bisect *b, struct fb_lab *lab, int64_t deadline_ns, bool *ret_done,
 		      struct fb_error *err)
 {
-	uint32_t ends[2] = { b->range->good[0], b->range->bad };
+	uint32_t ends[2] = {b->range->good[0], b->range->bad};
 	const struct fb_survey_series *best;
 	enum fb_survey_state state;
-	struct fb_verdict v = { .effect = NAN };
+	struct fb_verdict v = {.effect = NAN};
 
 	*ret_done = false;
 	while ((state = fb_survey_state(b->survey, &best)) == FB_SURVEY_GO_ON) {
 		enum fb_survey_end first = fb_survey_next(b->survey);
-		struct want wants[2] = { { ends[first], 1 }, { ends[!first], 1 } };
+		struct want wants[2] = {{ends[first], 1}, {ends[!first], 1}};
 
 		if (is_spent(b, deadline_ns)) {
 			state = FB_SURVEY_UNDECIDED;
@@ -380,10 +381,11 @@ static int run_survey(struct fb_bisect *b, struct fb_lab *lab, int64_t deadline_
 	if (state == FB_SURVEY_CHOSEN) {
 		FB_CLEANUP(fb_freep) char *label = fb_cell_label(&b->plan->cells[best->cell]);
 
-		fb_lab_tell(lab, "following %s of %s: %+.1f%% between the ends", best->metric, label,
-			    100 * v.effect);
-		return fb_record(b, "choice",
-			      json_pack("{s:i, s:s}", "cell", best->cell, "metric", best->metric), err);
+		fb_lab_tell(lab, "following %s of %s: %+.1f%% between the ends", best->metric,
+			    label, 100 * v.effect);
+		return fb_record(
+			b, "choice",
+			json_pack("{s:i, s:s}", "cell", best->cell, "metric", best->metric), err);
 	}
 	v.kind = state == FB_SURVEY_NONE ? FB_VERDICT_NONE : FB_VERDICT_UNDECIDED;
 	v.nr_nodes = 0;
@@ -427,7 +429,7 @@ static int try_good_end(struct fb_bisect *b, struct fb_lab *lab, bool *ret_tried
 {
 	uint32_t good = b->range->good[0];
 	const struct fb_bisect_node *n = &b->node[good];
-	struct want want = { good, 1 };
+	struct want want = {good, 1};
 
 	*ret_tried = b->doubt.open || (b->by_status && !n->cause && is_mute(b));
 	if (!*ret_tried)
@@ -458,7 +460,7 @@ static int run_search(struct fb_bisect *b, struct fb_lab *lab, int64_t deadline_
 			return end_untestable(b, good, err);
 		if (fb_search_next(b->search, &ask) != FB_SEARCH_MEASURE)
 			break;
-		want = (struct want){ ask.node, ask.boots };
+		want = (struct want){ask.node, ask.boots};
 		if (deadline_ns && fb_clock_mono_ns() > deadline_ns) {
 			fb_search_verdict(b->search, &v);
 			v.kind = FB_VERDICT_UNDECIDED;

@@ -27,8 +27,9 @@ struct fb_bisect_args {
 	int cell;	    /* index into the plan's cells; -1: the one that changed most surely */
 	const char *metric; /* NULL: likewise */
 	enum fb_change change;
-	bool flaky;	    /* where an exit status is a verdict: one that may lie */
-	const char *command_hash; /* fb_command_hash() of what is run; NULL where the plan says it all */
+	bool flaky;		  /* where an exit status is a verdict: one that may lie */
+	const char *command_hash; /* fb_command_hash() of what is run; NULL where the plan says it
+				     all */
 };
 
 /** fb_bisect_is_same() - Was @session begun with equal arguments and an equal plan? */
@@ -51,11 +52,12 @@ struct fb_bisect_node {
 	double *values;	 /* one a boot of this commit, in the order of recording */
 	size_t nr_values, cap_values;
 	unsigned measured; /* boots that gave a value, those of the survey too */
-	unsigned failed; /* boots that gave no value */
+	unsigned failed;   /* boots that gave no value */
 	char *last_failure;
 };
 
-/* What is followed when exit statuses are verdicts. No command can print this as a metric's name. */
+/* What is followed when exit statuses are verdicts. No command can print this as a metric's name.
+ */
 #define FB_METRIC_STATUS "exit status"
 
 /* The first status of all was 126 or 127: a verdict, or a command that cannot be run? */
@@ -74,19 +76,19 @@ struct fb_bisect {
 	struct fb_range *range;
 	struct fb_dag *dag;
 	struct fb_bisect_node *node; /* range->nr */
-	int cell;		    /* -1 while not chosen */
-	char *metric;		    /* NULL while not chosen */
-	bool by_status;		    /* exit statuses are verdicts: no value was seen so far */
-	bool flaky;		    /* such a verdict may be wrong */
+	int cell;		     /* -1 while not chosen */
+	char *metric;		     /* NULL while not chosen */
+	bool by_status;		     /* exit statuses are verdicts: no value was seen so far */
+	bool flaky;		     /* such a verdict may be wrong */
 	struct fb_bisect_doubt doubt;
-	char *tool;		    /* what measured the values so far, "fio 3.33"; or NULL */
+	char *tool; /* what measured the values so far, "fio 3.33"; or NULL */
 	enum fb_change change;
-	struct fb_search *search;   /* NULL while the cell is not chosen */
-	struct fb_survey *survey;   /* NULL when there is nothing to choose */
-	int64_t *used;		    /* boots that are in the record */
+	struct fb_search *search; /* NULL while the cell is not chosen */
+	struct fb_survey *survey; /* NULL when there is nothing to choose */
+	int64_t *used;		  /* boots that are in the record */
 	size_t nr_used, cap_used;
-	unsigned steps;		    /* commits that were asked for */
-	bool measured;		    /* some boot gave a value of the metric */
+	unsigned steps; /* commits that were asked for */
+	bool measured;	/* some boot gave a value of the metric */
 };
 
 /**
@@ -102,8 +104,8 @@ void fb_bisect_freep(struct fb_bisect **b);
 int fb_bisect_run(struct fb_bisect *b, struct fb_lab *lab, struct fb_error *err);
 
 /**
- * fb_bisect_so_far() - The verdict as stored, or the same object for a session that is not finished:
- * verdict "open", no commits, and the numbers as they are now. A new reference.
+ * fb_bisect_so_far() - The verdict as stored, or the same object for a session that is not
+ * finished: verdict "open", no commits, and the numbers as they are now. A new reference.
  */
 json_t *fb_bisect_so_far(const struct fb_bisect *b);
 

@@ -35,7 +35,8 @@ int fb_command_plan_text(const struct fb_command_plan *plan, char **ret, struct 
 	/* No limit of ours: whoever wants one writes `timeout 60 CMD`. */
 	fb_str_add(&out, "machine: command\n"
 			 "timeouts: {boot: 10d, silence: 1h}\n");
-	/* Of a flaky status the effect is a difference of rates: 2 % of the runs would be little. */
+	/* Of a flaky status the effect is a difference of rates: 2 % of the runs would be little.
+	 */
 	if (plan->flaky)
 		fb_str_add(&out, "boots: {min: 3, max: 1000}\n");
 	if (add_quoted(&out, "confidence: ", plan->confidence, err) < 0 ||

@@ -10,11 +10,11 @@
 #include "src/util/hash.h"
 
 struct fb_command_plan {
-	char *const *argv; /* program and arguments, NULL-terminated */
-	const char *better; /* "higher", "lower" or "neither": not known */
+	char *const *argv;		     /* program and arguments, NULL-terminated */
+	const char *better;		     /* "higher", "lower" or "neither": not known */
 	const char *confidence, *min_effect; /* as in a plan; NULL: its default */
-	unsigned max_runs; /* 0: no limit */
-	bool flaky;	   /* a status may lie: as many runs of a commit as it takes */
+	unsigned max_runs;		     /* 0: no limit */
+	bool flaky; /* a status may lie: as many runs of a commit as it takes */
 };
 
 /**

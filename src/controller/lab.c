@@ -17,10 +17,10 @@
 #include "src/util/json.h"
 #include "src/util/util.h"
 
-#define RESULT_MAX_B (256u << 20) /* a boot's result.json: outputs of all cells, escaped */
+#define RESULT_MAX_B   (256u << 20) /* a boot's result.json: outputs of all cells, escaped */
 #define RESULT_LEAST_B (64u << 10)
-#define INFRA_TRIES  3
-#define WAIT_NS	     (500 * FB_NS_PER_MS) /* how often a stop request is looked for */
+#define INFRA_TRIES    3
+#define WAIT_NS	       (500 * FB_NS_PER_MS) /* how often a stop request is looked for */
 
 void fb_lab_tell(struct fb_lab *lab, const char *fmt, ...)
 {
@@ -127,7 +127,8 @@ int fb_lab_open(const struct fb_lab_setup *setup, struct fb_lab **ret, struct fb
 	lab->state.posterior = lab->state.eta_s = -1;
 	lab->machine = (enum fb_machine)fb_machine_find(setup->plan->machine);
 	lab->make_jobs = cpus > 0 ? (unsigned)cpus : 1;
-	/* Host time is not measured on the deterministic machine, so its boots may run side by side. */
+	/* Host time is not measured on the deterministic machine, so its boots may run side by
+	 * side. */
 	lab->slots = lab->machine == FB_MACHINE_DETERMINISTIC ? lab->make_jobs : 1;
 	lab->cache = fb_dir_cache();
 	lab->jobs_dir = fb_xasprintf("%s/jobs/%s", data, lab->session_name);
@@ -327,7 +328,7 @@ static bool is_same(const char *a, const char *b)
 static int keep_build(struct fb_lab *lab, const struct fb_commit *commit, const char *key,
 		      const struct fb_build_result *result, struct fb_error *err)
 {
-	FB_CLEANUP(fb_store_build_release) struct fb_store_build known = { 0 };
+	FB_CLEANUP(fb_store_build_release) struct fb_store_build known = {0};
 	json_auto_t *v = fb_build_result_to_json(result);
 	struct fb_oid oid = commit->oid, tree = commit->tree;
 	struct fb_store_build build = {
@@ -345,8 +346,10 @@ static int keep_build(struct fb_lab *lab, const struct fb_commit *commit, const 
 	if (found && is_same(known.signature, build.signature) && is_same(known.cause, build.cause))
 		return 0;
 	if (found && known.signature && build.signature)
-		fb_lab_tell(lab, "%.12s builds another kernel than it did before: its build is not "
-			    "reproducible here", oid.hex);
+		fb_lab_tell(lab,
+			    "%.12s builds another kernel than it did before: its build is not "
+			    "reproducible here",
+			    oid.hex);
 	return fb_store_build_add(lab->store, &build, err);
 }
 
@@ -379,10 +382,10 @@ static bool by_status(const struct fb_plan *plan)
 int fb_lab_kernel(struct fb_lab *lab, const struct fb_oid *commit, struct fb_lab_kernel *ret,
 		  struct fb_error *err)
 {
-	FB_CLEANUP(fb_commit_release) struct fb_commit c = { 0 };
-	FB_CLEANUP(fb_build_spec_release) struct fb_build_spec spec = { 0 };
-	FB_CLEANUP(fb_build_result_release) struct fb_build_result result = { 0 };
-	struct fb_lab_kernel kernel = { .commit = *commit };
+	FB_CLEANUP(fb_commit_release) struct fb_commit c = {0};
+	FB_CLEANUP(fb_build_spec_release) struct fb_build_spec spec = {0};
+	FB_CLEANUP(fb_build_result_release) struct fb_build_result result = {0};
+	struct fb_lab_kernel kernel = {.commit = *commit};
 
 	if (fb_history_commit(lab->history, commit, &c, err) < 0)
 		return -1;
@@ -459,8 +462,8 @@ static int boot_spec(const struct fb_lab *lab, const struct fb_cell *cells, size
 		.timeout_ns = plan->boot_timeout_ns,
 		.silence_ns = plan->silence_ns,
 		.sysctl = copy_strv(plan->sysctl),
-		.dir = lab->machine == FB_MACHINE_COMMAND ? fb_xstrdup(fb_worktree_path(lab->wt)) :
-							    NULL,
+		.dir = lab->machine == FB_MACHINE_COMMAND ? fb_xstrdup(fb_worktree_path(lab->wt))
+							  : NULL,
 		.cells = jobs,
 	};
 	return 0;
@@ -469,7 +472,7 @@ static int boot_spec(const struct fb_lab *lab, const struct fb_cell *cells, size
 int fb_lab_env(struct fb_lab *lab, const struct fb_cell *cells, size_t nr_cells,
 	       const char *toolchain, char ret[FB_HASH_HEX_SIZE], struct fb_error *err)
 {
-	FB_CLEANUP(fb_boot_spec_release) struct fb_boot_spec spec = { 0 };
+	FB_CLEANUP(fb_boot_spec_release) struct fb_boot_spec spec = {0};
 	FB_CLEANUP(fb_freep) char *machine = NULL;
 	struct fb_str jobs = FB_STR_INIT;
 	struct fb_hash h;
@@ -500,11 +503,11 @@ static void add_sample(struct fb_store_boot *boot, size_t *cap, unsigned run, co
 		       unsigned version, const char *metric, double value)
 {
 	FB_GROW(boot->samples, boot->nr_samples, *cap);
-	boot->samples[boot->nr_samples++] = (struct fb_store_sample){ .run = run,
-								      .cell = fb_xstrdup(cell),
-								      .version = version,
-								      .metric = fb_xstrdup(metric),
-								      .value = value };
+	boot->samples[boot->nr_samples++] = (struct fb_store_sample){.run = run,
+								     .cell = fb_xstrdup(cell),
+								     .version = version,
+								     .metric = fb_xstrdup(metric),
+								     .value = value};
 }
 
 /* A boot whose output cannot be believed gives no value at all. */
@@ -542,7 +545,7 @@ static void read_run(const struct fb_cell *cell, const struct fb_boot_run *run, 
 		     struct fb_store_boot *boot, size_t *cap)
 {
 	FB_CLEANUP(fb_freep) char *key = fb_cell_key(cell);
-	FB_CLEANUP(fb_values_release) struct fb_values values = { 0 };
+	FB_CLEANUP(fb_values_release) struct fb_values values = {0};
 	struct fb_error err = FB_ERROR_INIT;
 	unsigned version = cell->testcase->version;
 	const char *name;
@@ -565,18 +568,17 @@ static void read_run(const struct fb_cell *cell, const struct fb_boot_run *run, 
 	if (values.tool)
 		json_object_set_new(json_object_get(boot->facts, "tools"), key,
 				    json_string(values.tool));
-	json_object_foreach(run->counters, name, v)
-		if (json_is_number(v) && isnan(fb_values_get(&values, name)))
-			add_sample(boot, cap, nr, key, version, name, json_number_value(v));
+	json_object_foreach(run->counters, name,
+			    v) if (json_is_number(v) && isnan(fb_values_get(&values, name)))
+		add_sample(boot, cap, nr, key, version, name, json_number_value(v));
 }
 
 static json_t *boot_facts(const struct fb_boot_result *result)
 {
-	json_t *facts = json_pack("{s:{}, s:I, s:I, s:I, s:I}", "tools", "first_line_ns",
-				  (json_int_t)result->first_line_ns, "agent_ns",
-				  (json_int_t)result->agent_ns, "setup_ns",
-				  (json_int_t)result->setup_ns, "guest_ns",
-				  (json_int_t)result->guest_ns);
+	json_t *facts = json_pack(
+		"{s:{}, s:I, s:I, s:I, s:I}", "tools", "first_line_ns",
+		(json_int_t)result->first_line_ns, "agent_ns", (json_int_t)result->agent_ns,
+		"setup_ns", (json_int_t)result->setup_ns, "guest_ns", (json_int_t)result->guest_ns);
 
 	if (result->fingerprint)
 		json_object_set_new(facts, "fingerprint", json_string(result->fingerprint));
@@ -613,7 +615,7 @@ static int submit_boot(struct fb_lab *lab, const struct fb_cell *cells, size_t n
 		       const struct fb_lab_request *request, struct attempt *a,
 		       struct fb_error *err)
 {
-	FB_CLEANUP(fb_boot_spec_release) struct fb_boot_spec spec = { 0 };
+	FB_CLEANUP(fb_boot_spec_release) struct fb_boot_spec spec = {0};
 	const struct fb_lab_kernel *kernel = request->kernel;
 
 	if (boot_spec(lab, cells, nr_cells, &spec, err) < 0)
@@ -631,8 +633,8 @@ static int submit_boot(struct fb_lab *lab, const struct fb_cell *cells, size_t n
 	if (job_dir(a->dir, "boot", fb_boot_spec_to_json(&spec), err) < 0)
 		return -1;
 	return fb_engine_submit(lab->engine,
-				lab->machine == FB_MACHINE_DETERMINISTIC ? FB_JOB_SHARED :
-									   FB_JOB_EXCLUSIVE,
+				lab->machine == FB_MACHINE_DETERMINISTIC ? FB_JOB_SHARED
+									 : FB_JOB_EXCLUSIVE,
 				a->dir, &a->job, err);
 }
 
@@ -776,7 +778,8 @@ static int boot_round(struct fb_lab *lab, const struct fb_cell *cells, size_t nr
 			continue;
 		if (fb_lab_env(lab, cells, nr_cells, requests[i].kernel->toolchain, env, err) < 0)
 			return -1;
-		rc = collect_boot(lab, cells, nr_cells, &requests[i], env, &attempts[i], &ret[i], err);
+		rc = collect_boot(lab, cells, nr_cells, &requests[i], env, &attempts[i], &ret[i],
+				  err);
 		if (rc < 0)
 			return -1;
 		attempts[i].done = rc == 1;
@@ -859,8 +862,7 @@ uint64_t fb_lab_fresh_seed(const struct fb_lab_request *requests, size_t nr, uin
 			   const char *signature)
 {
 	for (size_t i = 0; i < nr; i++)
-		if (requests[i].seed >= fresh &&
-		    !strcmp(requests[i].kernel->signature, signature))
+		if (requests[i].seed >= fresh && !strcmp(requests[i].kernel->signature, signature))
 			fresh = requests[i].seed + 1;
 	return fresh;
 }

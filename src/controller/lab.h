@@ -18,22 +18,22 @@
 #include "src/store/store.h"
 
 struct fb_lab {
-	struct fb_store *store;	      /* borrowed */
-	struct fb_history *history;   /* borrowed */
-	const struct fb_plan *plan;   /* borrowed */
+	struct fb_store *store;	    /* borrowed */
+	struct fb_history *history; /* borrowed */
+	const struct fb_plan *plan; /* borrowed */
 	int64_t session;
 	char *session_name;
 	enum fb_machine machine;
 	struct fb_engine *engine;
 	struct fb_worktree *wt;
-	char *cache, *jobs_dir;	      /* caches; job directories of this session */
-	char *bundle;		      /* NULL for the command machine */
-	unsigned slots;		      /* boots that may run at once */
+	char *cache, *jobs_dir; /* caches; job directories of this session */
+	char *bundle;		/* NULL for the command machine */
+	unsigned slots;		/* boots that may run at once */
 	unsigned make_jobs;
 	const volatile sig_atomic_t *stop;
 	struct fb_observer observer;
-	struct fb_progress state;     /* last told */
-	int64_t build_ns, boot_ns;    /* sums of what was made in this process, for ETAs */
+	struct fb_progress state;  /* last told */
+	int64_t build_ns, boot_ns; /* sums of what was made in this process, for ETAs */
 	unsigned nr_builds, nr_boots;
 };
 
@@ -42,7 +42,7 @@ struct fb_lab_setup {
 	struct fb_history *history;
 	const struct fb_plan *plan;
 	const struct fb_session *session;
-	const char *self;	      /* path of the firstbad program, for jobs */
+	const char *self; /* path of the firstbad program, for jobs */
 	const volatile sig_atomic_t *stop;
 	struct fb_observer observer;
 };

@@ -9,11 +9,11 @@
 #include "bisect/variance.h"
 #include "src/util/util.h"
 
-int fb_measure_begin(struct fb_store *store, struct fb_history *history,
-		     const struct fb_plan *plan, const struct fb_oid *revs, size_t nr,
-		     struct fb_session *ret, struct fb_error *err)
+int fb_measure_begin(struct fb_store *store, struct fb_history *history, const struct fb_plan *plan,
+		     const struct fb_oid *revs, size_t nr, struct fb_session *ret,
+		     struct fb_error *err)
 {
-	struct fb_session session = { 0 };
+	struct fb_session session = {0};
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < nr; i++)
@@ -96,7 +96,7 @@ static int round_of(struct fb_lab *lab, unsigned round, size_t nr,
 
 	for (size_t k = 0; k < nr && rc == 0; k++) {
 		size_t i = round % 2 ? nr - 1 - k : k;
-		struct fb_store_boot old = { 0 };
+		struct fb_store_boot old = {0};
 		char env[FB_HASH_HEX_SIZE];
 		size_t nr_used;
 		int64_t *used;
@@ -116,7 +116,7 @@ static int round_of(struct fb_lab *lab, unsigned round, size_t nr,
 			add_boot(&m[i], &old);
 		} else if (rc == 0) {
 			seed = fb_lab_fresh_seed(requests, n, seed, kernels[i].signature);
-			requests[n] = (struct fb_lab_request){ &kernels[i], seed };
+			requests[n] = (struct fb_lab_request){&kernels[i], seed};
 			who[n++] = i;
 		}
 	}
@@ -175,7 +175,7 @@ static struct fb_variance_run *runs_of(const struct fb_measured *m, const char *
 			const struct fb_store_sample *s = &boot->samples[k];
 
 			if (!strcmp(s->metric, metric) && !strcmp(s->cell, cell_key))
-				runs[nr++] = (struct fb_variance_run){ 0, (uint32_t)i, s->value };
+				runs[nr++] = (struct fb_variance_run){0, (uint32_t)i, s->value};
 		}
 	}
 	*ret_nr = nr;
@@ -185,8 +185,13 @@ static struct fb_variance_run *runs_of(const struct fb_measured *m, const char *
 struct fb_summary fb_measured_summary(const struct fb_measured *m, const char *cell_key,
 				      const char *metric)
 {
-	struct fb_summary s = { .sd = NAN, .run_sd = NAN, .boot_sd = NAN, .lo = -INFINITY,
-				.hi = INFINITY, .min = INFINITY, .max = -INFINITY };
+	struct fb_summary s = {.sd = NAN,
+			       .run_sd = NAN,
+			       .boot_sd = NAN,
+			       .lo = -INFINITY,
+			       .hi = INFINITY,
+			       .min = INFINITY,
+			       .max = -INFINITY};
 	size_t nr_runs;
 	FB_CLEANUP(fb_freep) struct fb_variance_run *runs = runs_of(m, cell_key, metric, &nr_runs);
 	struct fb_variance v;
@@ -228,13 +233,13 @@ void fb_measured_change(const struct fb_measured *old, const struct fb_measured 
 			const char *cell_key, const char *metric, double alpha, double min_effect,
 			struct fb_measured_change *ret)
 {
-	const struct fb_measured *side[] = { old, new };
-	size_t cap = old->nr_boots + new->nr_boots, nr[2] = { 0 }, n = 0;
+	const struct fb_measured *side[] = {old, new};
+	size_t cap = old->nr_boots + new->nr_boots, nr[2] = {0}, n = 0;
 	FB_CLEANUP(fb_freep) struct fb_compare_boot *boots = fb_xcalloc(cap, sizeof(*boots));
 	FB_CLEANUP(fb_freep) const char **envs = fb_xcalloc(cap, sizeof(*envs));
 	FB_CLEANUP(fb_freep) double *values = fb_xcalloc(cap, sizeof(*values));
-	struct fb_compare_params params = { .alpha = alpha, .log_scale = true };
-	struct fb_measured_change c = { .size = { NAN, NAN, NAN, NULL } };
+	struct fb_compare_params params = {.alpha = alpha, .log_scale = true};
+	struct fb_measured_change c = {.size = {NAN, NAN, NAN, NULL}};
 	uint32_t nr_envs = 0;
 
 	for (int k = 0; k < 2; k++)
@@ -244,8 +249,8 @@ void fb_measured_change(const struct fb_measured *old, const struct fb_measured 
 
 			if (!isfinite(value))
 				continue;
-			boots[n] = (struct fb_compare_boot){ value, block_of(boot->env, envs, &nr_envs),
-							     k == 1 };
+			boots[n] = (struct fb_compare_boot){
+				value, block_of(boot->env, envs, &nr_envs), k == 1};
 			params.log_scale = params.log_scale && value > 0;
 			values[n++] = value;
 			nr[k]++;

@@ -15,9 +15,9 @@ struct fb_measured {
 };
 
 /** fb_measure_begin() - Store a session of kind "measure" for @revs. */
-int fb_measure_begin(struct fb_store *store, struct fb_history *history,
-		     const struct fb_plan *plan, const struct fb_oid *revs, size_t nr,
-		     struct fb_session *ret, struct fb_error *err);
+int fb_measure_begin(struct fb_store *store, struct fb_history *history, const struct fb_plan *plan,
+		     const struct fb_oid *revs, size_t nr, struct fb_session *ret,
+		     struct fb_error *err);
 
 /**
  * fb_measure_run() - Build all, then boot each @boots times, in the order A B B A ...
@@ -46,8 +46,8 @@ struct fb_summary fb_measured_summary(const struct fb_measured *m, const char *c
 struct fb_measured_change {
 	struct fb_compare judged;
 	struct fb_compare_effect size; /* 95 %; NAN and no method when nothing can be compared */
-	bool is_ratio;		       /* new / old - 1; a difference where a value is not positive */
-	bool same_image;	       /* what differs is noise or environment */
+	bool is_ratio;	 /* new / old - 1; a difference where a value is not positive */
+	bool same_image; /* what differs is noise or environment */
 };
 
 /**

@@ -6,14 +6,14 @@
 #include <stdint.h>
 
 struct fb_progress {
-	const char *text;   /* one line that stays, or NULL when only the state below changed */
-	const char *doing;  /* "build", "boot", ...; what goes on now */
-	unsigned step;	    /* commits looked at so far */
-	uint32_t left;	    /* candidates in the set that holds the confidence; 0: not known */
-	double posterior;   /* of the leader; < 0: not known */
-	char leader[13];    /* its abbreviated id, or "" */
-	unsigned boots;	    /* recorded so far */
-	double eta_s;	    /* < 0: not known */
+	const char *text;  /* one line that stays, or NULL when only the state below changed */
+	const char *doing; /* "build", "boot", ...; what goes on now */
+	unsigned step;	   /* commits looked at so far */
+	uint32_t left;	   /* candidates in the set that holds the confidence; 0: not known */
+	double posterior;  /* of the leader; < 0: not known */
+	char leader[13];   /* its abbreviated id, or "" */
+	unsigned boots;	   /* recorded so far */
+	double eta_s;	   /* < 0: not known */
 };
 
 struct fb_observer {

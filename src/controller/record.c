@@ -166,11 +166,11 @@ static int make_search(struct fb_bisect *b, struct fb_error *err)
 	struct fb_search_params params = {
 		.confidence = plan->confidence,
 		.min_effect = plan->min_effect,
-		.scale = !b->by_status ? FB_SCALE_LOG :
-			 b->flaky      ? FB_SCALE_BINARY :
-					 FB_SCALE_CERTAIN,
-		.direction = b->by_status ? FB_DIRECTION_UP :
-					    fb_change_direction(b->change, &plan->cells[b->cell],
+		.scale = !b->by_status ? FB_SCALE_LOG
+			 : b->flaky    ? FB_SCALE_BINARY
+				       : FB_SCALE_CERTAIN,
+		.direction = b->by_status ? FB_DIRECTION_UP
+					  : fb_change_direction(b->change, &plan->cells[b->cell],
 								b->metric),
 		.rate_old = NAN,
 		.rate_new = NAN,

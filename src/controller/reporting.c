@@ -50,7 +50,8 @@ static const char *machine_note(const char *machine)
 {
 	switch ((enum fb_machine)fb_machine_find(machine)) {
 	case FB_MACHINE_DETERMINISTIC:
-		return "simulated CPU (instructions counted) and simulated device (null_blk in the guest): "
+		return "simulated CPU (instructions counted) and simulated device (null_blk in the "
+		       "guest): "
 		       "caches, contention and real devices are not seen";
 	case FB_MACHINE_TCG:
 		return "simulated CPU: times are those of the simulator";
@@ -71,11 +72,11 @@ static int name_commit(struct fb_reporting *r, const struct fb_bisect *b, const 
 	if (fb_history_commit(b->history, oid, c, err) < 0)
 		return -1;
 	r->nr++;
-	*ret = (struct fb_report_commit){ .oid = c->oid.hex,
-					  .subject = c->subject,
-					  .author_name = c->author_name,
-					  .author_email = c->author_email,
-					  .author_s = c->author_s };
+	*ret = (struct fb_report_commit){.oid = c->oid.hex,
+					 .subject = c->subject,
+					 .author_name = c->author_name,
+					 .author_email = c->author_email,
+					 .author_s = c->author_s};
 	return 0;
 }
 
@@ -108,14 +109,14 @@ static int fill_steps(struct fb_reporting *r, const struct fb_bisect *b, struct 
 			continue;
 		if (name_commit(r, b, &b->range->oid[i], &c, err) < 0)
 			return -1;
-		*s = (struct fb_report_step){ .oid = c.oid,
-					      .subject = c.subject,
-					      .role = role_of(b, i),
-					      .values = n->values,
-					      .nr_values = n->nr_values,
-					      .cause = n->cause,
-					      .posterior = b->search ?
-						      fb_search_posterior(b->search, i) : 0 };
+		*s = (struct fb_report_step){
+			.oid = c.oid,
+			.subject = c.subject,
+			.role = role_of(b, i),
+			.values = n->values,
+			.nr_values = n->nr_values,
+			.cause = n->cause,
+			.posterior = b->search ? fb_search_posterior(b->search, i) : 0};
 		for (uint32_t j = 0; j < i && n->signature && !s->same_as; j++)
 			if (b->node[j].signature && !strcmp(b->node[j].signature, n->signature))
 				s->same_as = b->range->oid[j].hex;
@@ -131,8 +132,9 @@ static int fill_commits(struct fb_reporting *r, const struct fb_bisect *b, json_
 	size_t i;
 
 	r->named = fb_xcalloc(json_array_size(list), sizeof(*r->named));
-	json_array_foreach(list, i, hex) {
-		struct fb_oid oid = { 0 };
+	json_array_foreach(list, i, hex)
+	{
+		struct fb_oid oid = {0};
 
 		snprintf(oid.hex, sizeof(oid.hex), "%s", json_string_value(hex));
 		if (name_commit(r, b, &oid, &r->named[i], err) < 0)
@@ -199,11 +201,11 @@ static void fill_checks(struct fb_reporting *r, const struct fb_bisect *b)
 		const char *name;
 		bool kernels_only;
 	} later[] = {
-		{ "measured again on fresh, interleaved boots", false },
-		{ "config of parent and culprit compared", true },
-		{ "revert on top of the bad end", false },
-		{ "rebuilt with forced function alignment", true },
-		{ "tip of mainline and linux-next", true },
+		{"measured again on fresh, interleaved boots", false},
+		{"config of parent and culprit compared", true},
+		{"revert on top of the bad end", false},
+		{"rebuilt with forced function alignment", true},
+		{"tip of mainline and linux-next", true},
 	};
 	bool kernels = fb_machine_find(b->plan->machine) != FB_MACHINE_COMMAND;
 	struct fb_report *p = &r->report;
@@ -213,7 +215,7 @@ static void fill_checks(struct fb_reporting *r, const struct fb_bisect *b)
 	for (size_t i = 0; i < FB_ARRAY_SIZE(later); i++)
 		if (kernels || !later[i].kernels_only)
 			r->checks[p->nr_checks++] =
-				(struct fb_report_check){ later[i].name, "not made" };
+				(struct fb_report_check){later[i].name, "not made"};
 	p->checks = r->checks;
 }
 

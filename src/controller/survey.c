@@ -26,7 +26,7 @@ enum fb_direction fb_change_direction(enum fb_change change, const struct fb_cel
 	case FB_BETTER_NEITHER:
 		return FB_DIRECTION_ANY;
 	}
-	return change == FB_CHANGE_REGRESSION ? worse : (enum fb_direction)-(int)worse;
+	return change == FB_CHANGE_REGRESSION ? worse : (enum fb_direction) - (int)worse;
 }
 
 struct fb_survey *fb_survey_new(const struct fb_plan *plan, enum fb_change change, int only_cell,
@@ -72,14 +72,15 @@ json_t *fb_survey_values(const struct fb_survey *survey, const struct fb_store_b
 		key = fb_cell_key(&survey->plan->cells[c]);
 		for (size_t i = 0; i < boot->nr_samples; i++) {
 			const struct fb_store_sample *s = &boot->samples[i];
-			/* A metric without an entry is one that the user's command made: meant to be followed. */
+			/* A metric without an entry is one that the user's command made: meant to
+			 * be followed. */
 			const struct fb_metric *m = fb_metric_find(s->metric);
 			FB_CLEANUP(fb_freep) char *name = NULL;
 			double v;
 
 			if (strcmp(s->cell, key) ||
-			    (survey->only_metric ? strcmp(s->metric, survey->only_metric) != 0 :
-						   m && !m->headline))
+			    (survey->only_metric ? strcmp(s->metric, survey->only_metric) != 0
+						 : m && !m->headline))
 				continue;
 			v = fb_boot_value(boot, key, s->metric);
 			name = fb_xasprintf("%zu/%s", c, s->metric);
@@ -100,7 +101,8 @@ static void make_series(struct fb_survey *survey, json_t *values)
 	json_t *v;
 
 	survey->series = fb_xcalloc(k, sizeof(*survey->series));
-	json_object_foreach(values, name, v) {
+	json_object_foreach(values, name, v)
+	{
 		struct fb_survey_series *s = &survey->series[survey->nr++];
 		char *slash;
 		struct fb_search_params params = {
@@ -114,8 +116,8 @@ static void make_series(struct fb_survey *survey, json_t *values)
 
 		s->cell = (int)strtol(name, &slash, 10);
 		s->metric = fb_xstrdup(slash + 1);
-		params.direction = fb_change_direction(survey->change, &plan->cells[s->cell],
-						       s->metric);
+		params.direction =
+			fb_change_direction(survey->change, &plan->cells[s->cell], s->metric);
 		s->search = fb_search_new(survey->dag, &good, 1, NULL, 0, 1, &params);
 		s->dead = !s->search;
 	}

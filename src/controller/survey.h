@@ -26,8 +26,8 @@ struct fb_survey {
 	const struct fb_plan *plan;
 	struct fb_dag *dag; /* good end, bad end */
 	enum fb_change change;
-	int only_cell;	    /* -1: all */
-	char *only_metric;  /* NULL: all headline metrics */
+	int only_cell;	   /* -1: all */
+	char *only_metric; /* NULL: all headline metrics */
 	struct fb_survey_series *series;
 	size_t nr;
 	unsigned boots[2];

@@ -69,10 +69,10 @@ int fb_engine_submit(struct fb_engine *engine, enum fb_job_class class, const ch
 		     unsigned *ret_job, struct fb_error *err)
 {
 	FB_GROW(engine->jobs, engine->nr, engine->cap);
-	engine->jobs[engine->nr] = (struct job){ .class = class,
-						 .state = FB_JOB_QUEUED,
-						 .dir = fb_xstrdup(dir),
-						 .log = fb_xasprintf("%s/job.log", dir) };
+	engine->jobs[engine->nr] = (struct job){.class = class,
+						.state = FB_JOB_QUEUED,
+						.dir = fb_xstrdup(dir),
+						.log = fb_xasprintf("%s/job.log", dir)};
 	*ret_job = engine->nr++;
 	return 0;
 }
@@ -96,7 +96,7 @@ static bool can_start(const struct fb_engine *engine, const struct job *job)
 
 static int start(struct fb_engine *engine, struct job *job, struct fb_error *err)
 {
-	const char *argv[] = { engine->self, "job", job->dir, NULL };
+	const char *argv[] = {engine->self, "job", job->dir, NULL};
 	struct fb_proc_spec spec = {.argv = argv, .out_path = job->log, .fence = engine->fence};
 
 	if (fb_proc_start(&spec, &job->proc, err) < 0)
@@ -111,8 +111,8 @@ static int reap(struct job *job, struct fb_error *err)
 
 	if (fb_proc_wait(job->proc, &result, err) < 0)
 		return fb_error_wrap(err, "job '%s'", job->dir);
-	job_end(job, result.end == FB_PROC_EXITED && result.status == 0 ? FB_JOB_ENDED :
-									  FB_JOB_LOST);
+	job_end(job,
+		result.end == FB_PROC_EXITED && result.status == 0 ? FB_JOB_ENDED : FB_JOB_LOST);
 	fb_proc_result_release(&result);
 	return 0;
 }
@@ -135,7 +135,7 @@ int fb_engine_wait(struct fb_engine *engine, int64_t timeout_ns, struct fb_error
 		}
 		if (job->state != FB_JOB_RUNNING)
 			continue;
-		p[n] = (struct pollfd){ fb_proc_fd(job->proc), POLLIN, 0 };
+		p[n] = (struct pollfd){fb_proc_fd(job->proc), POLLIN, 0};
 		who[n++] = i;
 	}
 	if (!n)

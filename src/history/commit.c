@@ -37,8 +37,8 @@ static bool take_line(const char **p, const char *end, const char *key, const ch
 
 int fb_raw_commit_parse(const char *buf, size_t len, struct fb_raw_commit *ret)
 {
-	struct fb_raw_commit raw = { .author.buf = "", .committer.buf = "", .encoding.buf = "",
-				     .message.buf = "" };
+	struct fb_raw_commit raw = {
+		.author.buf = "", .committer.buf = "", .encoding.buf = "", .message.buf = ""};
 	const char *p = buf, *end = buf + len, *hex;
 	git_oid parent;
 	size_t hex_len;
@@ -105,10 +105,13 @@ void fb_raw_person(const char *buf, size_t len, const char **ret_name, size_t *r
 /* One character of strict UTF-8: its length, or 0 when there is none. */
 static size_t decode(const unsigned char *p, size_t len, uint32_t *ret)
 {
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
 	unsigned char first = p[0];
-	size_t n = first < 0x80 ? 1 : first >> 5 == 6 ? 2 : first >> 4 == 14 ? 3 :
-		   first >> 3 == 30 ? 4 : 0;
+	size_t n = first < 0x80	      ? 1
+		   : first >> 5 == 6  ? 2
+		   : first >> 4 == 14 ? 3
+		   : first >> 3 == 30 ? 4
+				      : 0;
 	uint32_t c = n == 1 ? p[0] : p[0] & (0x7fu >> n);
 
 	if (!n || n > len)
@@ -194,9 +197,9 @@ static char *clean_utf8(const char *buf, size_t len)
  */
 static bool is_known_encoding(const char *name)
 {
-	static const char *const family[] = { "iso-8859-", "iso8859-", "iso_8859-", "latin", "cp12",
-					      "windows-12", "koi8-", "euc-", "gb", "big5",
-					      "shift_jis", "sjis" };
+	static const char *const family[] = {"iso-8859-", "iso8859-",	"iso_8859-", "latin",
+					     "cp12",	  "windows-12", "koi8-",     "euc-",
+					     "gb",	  "big5",	"shift_jis", "sjis"};
 
 	for (size_t i = 0; i < FB_ARRAY_SIZE(family); i++)
 		if (!strncasecmp(name, family[i], strlen(family[i])) && !strchr(name, '/'))

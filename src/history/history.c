@@ -46,12 +46,12 @@ static bool is_sha256(const char *dir)
 		FB_CLEANUP(fb_freep) char *path = NULL;
 
 		/* In a linked worktree the configuration is two levels up. */
-		path = access(common, F_OK) == 0 ? fb_xasprintf("%s../../config", found.ptr) :
-						   fb_xasprintf("%sconfig", found.ptr);
-		sha256 = git_config_open_ondisk(&config, path) == 0 &&
-			 git_config_get_string_buf(&value, config,
-						   "extensions.objectformat") == 0 &&
-			 !strcasecmp(value.ptr, "sha256");
+		path = access(common, F_OK) == 0 ? fb_xasprintf("%s../../config", found.ptr)
+						 : fb_xasprintf("%sconfig", found.ptr);
+		sha256 =
+			git_config_open_ondisk(&config, path) == 0 &&
+			git_config_get_string_buf(&value, config, "extensions.objectformat") == 0 &&
+			!strcasecmp(value.ptr, "sha256");
 	}
 	git_buf_dispose(&value);
 	git_config_free(config);
@@ -155,8 +155,8 @@ int fb_history_resolve(struct fb_history *history, const char *rev, struct fb_oi
 	int rc;
 
 	/* No revision begins with '-' (git check-ref-format); options never get further. */
-	rc = *rev == '-' || !*rev ? GIT_ENOTFOUND :
-				    git_revparse_single(&object, history->repo, rev);
+	rc = *rev == '-' || !*rev ? GIT_ENOTFOUND
+				  : git_revparse_single(&object, history->repo, rev);
 	if (rc == GIT_EAMBIGUOUS)
 		return fb_error_set(err, FB_ERROR_GIT,
 				    "revision '%.200s' is the beginning of several object names",
@@ -188,7 +188,7 @@ int fb_shallow_read(const struct fb_history *history, struct fb_shallow *ret, st
 {
 	FB_CLEANUP(fb_freep) char *path = fb_xasprintf("%s/shallow", history->gitdir);
 	struct fb_str text = FB_STR_INIT;
-	struct fb_shallow s = { 0 };
+	struct fb_shallow s = {0};
 	size_t cap = 0;
 
 	if (access(path, F_OK) == 0) {
@@ -219,7 +219,7 @@ bool fb_shallow_has(const struct fb_shallow *shallow, const git_oid *oid)
 void fb_shallow_release(struct fb_shallow *shallow)
 {
 	free(shallow->oid);
-	*shallow = (struct fb_shallow){ 0 };
+	*shallow = (struct fb_shallow){0};
 }
 
 static void fill_commit(const git_oid *oid, const struct fb_raw_commit *raw, struct fb_commit *c)
@@ -243,7 +243,7 @@ static void fill_commit(const git_oid *oid, const struct fb_raw_commit *raw, str
 int fb_history_commit(struct fb_history *history, const struct fb_oid *oid, struct fb_commit *ret,
 		      struct fb_error *err)
 {
-	FB_CLEANUP(fb_shallow_release) struct fb_shallow shallow = { 0 };
+	FB_CLEANUP(fb_shallow_release) struct fb_shallow shallow = {0};
 	struct fb_raw_commit raw;
 	git_odb_object *object = NULL;
 	git_oid id;
@@ -255,8 +255,8 @@ int fb_history_commit(struct fb_history *history, const struct fb_oid *oid, stru
 	if (git_odb_read(&object, history->odb, &id) < 0)
 		return fb_git_error(err, "commit %s", oid->hex);
 	if (git_odb_object_type(object) != GIT_OBJECT_COMMIT ||
-	    fb_raw_commit_parse(git_odb_object_data(object), git_odb_object_size(object),
-				&raw) < 0) {
+	    fb_raw_commit_parse(git_odb_object_data(object), git_odb_object_size(object), &raw) <
+		    0) {
 		git_odb_object_free(object);
 		return fb_error_set(err, FB_ERROR_GIT, "%s is not a commit", oid->hex);
 	}
@@ -272,5 +272,5 @@ void fb_commit_release(struct fb_commit *commit)
 	free(commit->subject);
 	free(commit->author_name);
 	free(commit->author_email);
-	*commit = (struct fb_commit){ 0 };
+	*commit = (struct fb_commit){0};
 }

@@ -32,7 +32,8 @@ int fb_history_open(const char *dir, struct fb_history **ret, struct fb_error *e
 void fb_history_free(struct fb_history *history);
 void fb_history_freep(struct fb_history **history);
 
-/** fb_history_gitdir() - Absolute path of the common git directory; names the repository. Borrowed. */
+/** fb_history_gitdir() - Absolute path of the common git directory; names the repository. Borrowed.
+ */
 const char *fb_history_gitdir(const struct fb_history *history);
 
 /** fb_history_workdir() - Absolute path of the user's worktree, or the git directory when bare. */
@@ -54,10 +55,10 @@ int fb_history_resolve(struct fb_history *history, const char *rev, struct fb_oi
 
 struct fb_commit {
 	struct fb_oid oid, tree;
-	char *subject;		/* first paragraph */
+	char *subject; /* first paragraph */
 	char *author_name, *author_email;
 	int64_t author_s, commit_s; /* Unix seconds */
-	unsigned nr_parents;	/* 0 where a shallow clone ends */
+	unsigned nr_parents;	    /* 0 where a shallow clone ends */
 };
 
 /** fb_history_commit() - Facts about a commit; release with fb_commit_release(). */
@@ -79,7 +80,8 @@ int fb_history_ignored(struct fb_history *history, const char *path, struct fb_e
 /* A file that differs between two trees. */
 struct fb_file_change {
 	const char *path;
-	const char *old, *new; /* contents, not NUL-terminated; NULL unless both have it with one mode */
+	const char *old,
+		*new; /* contents, not NUL-terminated; NULL unless both have it with one mode */
 	size_t old_len, new_len;
 };
 
@@ -104,8 +106,8 @@ int fb_history_changes(struct fb_history *history, const struct fb_oid *old,
  */
 struct fb_range {
 	uint32_t nr;
-	struct fb_oid *oid;	 /* nr */
-	uint32_t *parent_start;	 /* nr + 1: parents of i are parent[parent_start[i]..[i + 1]) */
+	struct fb_oid *oid;	/* nr */
+	uint32_t *parent_start; /* nr + 1: parents of i are parent[parent_start[i]..[i + 1]) */
 	uint32_t *parent;
 	uint32_t bad;
 	uint32_t *good, nr_good;
@@ -114,7 +116,8 @@ struct fb_range {
 };
 
 enum fb_range_flags {
-	FB_RANGE_FIRST_PARENT = 1 << 0, /* follow first parents only, as git bisect --first-parent */
+	FB_RANGE_FIRST_PARENT =
+		1 << 0, /* follow first parents only, as git bisect --first-parent */
 };
 
 /**

@@ -11,7 +11,7 @@
 struct fb_history {
 	git_repository *repo;
 	git_odb *odb;
-	char *gitdir;  /* the common one, without a trailing slash */
+	char *gitdir; /* the common one, without a trailing slash */
 	char *workdir;
 };
 
@@ -68,8 +68,7 @@ struct fb_shallow {
 	size_t nr;
 };
 
-int fb_shallow_read(const struct fb_history *history, struct fb_shallow *ret,
-		    struct fb_error *err);
+int fb_shallow_read(const struct fb_history *history, struct fb_shallow *ret, struct fb_error *err);
 bool fb_shallow_has(const struct fb_shallow *shallow, const git_oid *oid);
 void fb_shallow_release(struct fb_shallow *shallow);
 

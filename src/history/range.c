@@ -64,7 +64,7 @@ struct walk {
 		struct brush {
 			uint32_t node;
 			unsigned flags;
-		} *at;
+		} * at;
 		size_t nr, cap;
 	} stack; /* for paint() */
 };
@@ -119,7 +119,7 @@ static uint32_t intern(struct walk *w, const git_oid *oid)
 	if (w->table[slot])
 		return w->table[slot] - 1;
 	FB_GROW(w->node, w->nr, w->node_cap);
-	w->node[w->nr] = (struct node){ .oid = *oid };
+	w->node[w->nr] = (struct node){.oid = *oid};
 	w->table[slot] = w->nr + 1;
 	return w->nr++;
 }
@@ -139,8 +139,8 @@ static int load(struct walk *w, uint32_t i, struct fb_error *err)
 	if (git_odb_read(&object, w->history->odb, &w->node[i].oid) < 0)
 		return fb_git_error(err, "commit %s of the range", hex);
 	if (git_odb_object_type(object) != GIT_OBJECT_COMMIT ||
-	    fb_raw_commit_parse(git_odb_object_data(object), git_odb_object_size(object),
-				&raw) < 0) {
+	    fb_raw_commit_parse(git_odb_object_data(object), git_odb_object_size(object), &raw) <
+		    0) {
 		git_odb_object_free(object);
 		return fb_error_set(err, FB_ERROR_GIT, "%s is not a commit", hex);
 	}
@@ -227,7 +227,7 @@ static unsigned inherited(const struct node *n)
 static void push_brush(struct walk *w, uint32_t node, unsigned flags)
 {
 	FB_GROW(w->stack.at, w->stack.nr, w->stack.cap);
-	w->stack.at[w->stack.nr++] = (struct brush){ node, flags };
+	w->stack.at[w->stack.nr++] = (struct brush){node, flags};
 }
 
 static void push_parents(struct walk *w, uint32_t i)
@@ -456,7 +456,7 @@ static uint32_t *sort(const struct walk *w, const unsigned char *role, struct ed
 		      uint32_t *ret_nr)
 {
 	uint32_t *order = fb_xcalloc((size_t)w->nr + 1, sizeof(*order)), nr = 0;
-	struct queue ready = { 0 };
+	struct queue ready = {0};
 
 	for (uint32_t i = 0; i < w->nr; i++)
 		if (role[i] && !e->nr_parents[i])
@@ -477,7 +477,7 @@ static uint32_t *sort(const struct walk *w, const unsigned char *role, struct ed
 static struct fb_range *make_range(const struct walk *w, uint32_t bad, const unsigned char *role,
 				   unsigned flags)
 {
-	FB_CLEANUP(edges_release) struct edges e = { 0 };
+	FB_CLEANUP(edges_release) struct edges e = {0};
 	FB_CLEANUP(fb_freep) uint32_t *order = NULL, *index = NULL;
 	struct fb_range *r = fb_xcalloc(1, sizeof(*r));
 	size_t nr_edges, at = 0;
@@ -530,7 +530,7 @@ int fb_history_range(struct fb_history *history, const struct fb_oid *bad,
 		     const struct fb_oid *good, size_t nr_good, unsigned flags,
 		     struct fb_range **ret, struct fb_error *err)
 {
-	FB_CLEANUP(walk_release) struct walk w = { .history = history };
+	FB_CLEANUP(walk_release) struct walk w = {.history = history};
 	FB_CLEANUP(fb_freep) uint32_t *good_at = fb_xcalloc(nr_good + 1, sizeof(*good_at));
 	FB_CLEANUP(fb_freep) unsigned char *role = NULL;
 	uint32_t bad_at;

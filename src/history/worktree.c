@@ -30,12 +30,12 @@
 #include "src/util/proc.h"
 #include "src/util/util.h"
 
-#define SMALL_FILE_MAX	 (1u << 16) /* a path and a few words */
-#define GIT_TIMEOUT_NS	 (3600 * FB_NS_PER_S) /* a first checkout of Linux: minutes */
-#define ADD_TRIES	 5
-#define STUB_AGE_S	 60    /* git fills a new registration at once */
-#define FULL_B		 65536 /* less room than this is none */
-#define LOCK_TIMEOUT_NS	 (5 * FB_NS_PER_S)    /* git dies within milliseconds of firstbad */
+#define SMALL_FILE_MAX	(1u << 16)	     /* a path and a few words */
+#define GIT_TIMEOUT_NS	(3600 * FB_NS_PER_S) /* a first checkout of Linux: minutes */
+#define ADD_TRIES	5
+#define STUB_AGE_S	60		  /* git fills a new registration at once */
+#define FULL_B		65536		  /* less room than this is none */
+#define LOCK_TIMEOUT_NS (5 * FB_NS_PER_S) /* git dies within milliseconds of firstbad */
 
 struct fb_worktree {
 	char *path;
@@ -109,11 +109,11 @@ static const char *const base_env[] = {
 
 static void add_filter_pins(char ***v, const char *filter, size_t len)
 {
-	static const char *const field[] = { "smudge=", "clean=", "process=", "required=false" };
+	static const char *const field[] = {"smudge=", "clean=", "process=", "required=false"};
 
 	for (size_t i = 0; i < FB_ARRAY_SIZE(field); i++) {
-		FB_CLEANUP(fb_freep) char *pin =
-			fb_xasprintf("%.*s.%s", (int)len, filter, field[i]);
+		FB_CLEANUP(fb_freep)
+		char *pin = fb_xasprintf("%.*s.%s", (int)len, filter, field[i]);
 
 		fb_strv_add(v, "-c");
 		fb_strv_add(v, pin);
@@ -161,11 +161,11 @@ static int run_git(const struct fb_worktree *wt, const char *gitdir, const char 
 {
 	FB_CLEANUP(fb_strvp) char **argv = NULL, **env = NULL;
 	FB_CLEANUP(fb_freep) char *env_dir = fb_xasprintf("GIT_DIR=%s", gitdir);
-	FB_CLEANUP(fb_proc_result_release) struct fb_proc_result result = { 0 };
-	struct fb_proc_spec spec = { .dir = work_tree ? work_tree : gitdir,
-				     .timeout_ns = GIT_TIMEOUT_NS,
-				     .pass_fds = &wt->lock_fd,
-				     .nr_pass_fds = 1 };
+	FB_CLEANUP(fb_proc_result_release) struct fb_proc_result result = {0};
+	struct fb_proc_spec spec = {.dir = work_tree ? work_tree : gitdir,
+				    .timeout_ns = GIT_TIMEOUT_NS,
+				    .pass_fds = &wt->lock_fd,
+				    .nr_pass_fds = 1};
 
 	fb_strv_add(&argv, "git");
 	for (char **p = wt->pins; *p; p++)
@@ -245,8 +245,9 @@ static char *canonical(const char *path, struct fb_error *err)
 		fb_error_set(err, FB_ERROR_USAGE, "'%s' is no name for a worktree", path);
 		return NULL;
 	}
-	parent = !slash ? fb_xstrdup(".") :
-		 slash == copy ? fb_xstrdup("/") : fb_xstrndup(copy, (size_t)(slash - copy));
+	parent = !slash		 ? fb_xstrdup(".")
+		 : slash == copy ? fb_xstrdup("/")
+				 : fb_xstrndup(copy, (size_t)(slash - copy));
 	if (fb_mkdirs(parent, err) < 0)
 		return NULL;
 	real = realpath(parent, NULL);
@@ -296,9 +297,9 @@ static int lock(const char *path, bool *ret_new, struct fb_error *err)
 		}
 		close(fd);
 		if (fb_clock_mono_ns() > give_up_ns)
-			return fb_error_set(err, FB_ERROR_USAGE,
-					    "another firstbad works in '%s'", path);
-		nanosleep(&(struct timespec){ .tv_nsec = 20 * FB_NS_PER_MS }, NULL);
+			return fb_error_set(err, FB_ERROR_USAGE, "another firstbad works in '%s'",
+					    path);
+		nanosleep(&(struct timespec){.tv_nsec = 20 * FB_NS_PER_MS}, NULL);
 	}
 }
 
@@ -492,8 +493,8 @@ static int add_once(struct fb_history *history, struct fb_worktree *wt, const st
 		    struct fb_error *err)
 {
 	FB_CLEANUP(fb_freep) char *reason = fb_xasprintf("firstbad: %s", wt->path);
-	const char *args[] = { "worktree", "add", "--quiet", "--detach", "--no-checkout", "--lock",
-			       "--reason", reason, "--", wt->path, oid->hex, NULL };
+	const char *args[] = {"worktree", "add",  "--quiet", "--detach", "--no-checkout", "--lock",
+			      "--reason", reason, "--",	     wt->path,	 oid->hex,	  NULL};
 	int rc = run_git(wt, history->gitdir, NULL, args, err);
 
 	wt->admin = find_admin(history, wt->path);
@@ -541,7 +542,7 @@ static int add(struct fb_history *history, struct fb_worktree *wt, struct fb_err
 		if (err->code != FB_ERROR_CHILD || tries == ADD_TRIES)
 			return -1;
 		fb_error_clear(err);
-		nanosleep(&(struct timespec){ .tv_nsec = 100 * FB_NS_PER_MS }, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = 100 * FB_NS_PER_MS}, NULL);
 	}
 }
 
@@ -605,8 +606,7 @@ static int take_up(struct fb_history *history, struct fb_worktree *wt, struct fb
 		/* Half-made, or the checkout was deleted: nothing is lost by beginning again. */
 		if (there && !is_bare_beginning(wt->path))
 			return not_ours(wt->path, err);
-		if (fb_remove_tree(wt->path, err) < 0 ||
-		    remove_admin(history, wt->admin, err) < 0)
+		if (fb_remove_tree(wt->path, err) < 0 || remove_admin(history, wt->admin, err) < 0)
 			return -1;
 		free(wt->admin);
 		wt->admin = NULL;
@@ -676,9 +676,9 @@ const char *fb_worktree_path(const struct fb_worktree *wt)
 static int clean_and_checkout(struct fb_worktree *wt, const struct fb_oid *oid,
 			      struct fb_error *err)
 {
-	const char *clean[] = { "clean", "--quiet", "-ffdx", NULL };
-	const char *checkout[] = { "checkout", "--quiet", "--force", "--detach", oid->hex, "--",
-				   NULL };
+	const char *clean[] = {"clean", "--quiet", "-ffdx", NULL};
+	const char *checkout[] = {"checkout", "--quiet", "--force", "--detach",
+				  oid->hex,   "--",	 NULL};
 
 	if (remove_git_locks(wt->admin, err) < 0)
 		return -1;

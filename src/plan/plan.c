@@ -17,7 +17,7 @@
 #include "src/util/util.h"
 
 #define CELLS_MAX   10000
-#define LIST_MAX    64 /* kconfig fragments, fixups, sysctls */
+#define LIST_MAX    64	 /* kconfig fragments, fixups, sysctls */
 #define CMDLINE_MAX 1024 /* the kernel keeps 2048 on x86, and ours comes first */
 #define CELLS_SHOWN 8
 
@@ -143,7 +143,7 @@ static int check_keys(struct reader *r, const struct fb_yaml *map, const char *w
 		return at(r, map, "%s: a map (key: value) is expected", what);
 	for (size_t i = 0; i < map->nr; i += 2) {
 		const struct fb_yaml *key = map->child[i];
-		struct fb_nearest near = { .name = key->text };
+		struct fb_nearest near = {.name = key->text};
 		struct fb_str list = FB_STR_INIT;
 		const char *hint;
 		bool found = false;
@@ -203,13 +203,13 @@ static int check_file(struct reader *r, const struct fb_yaml *node, const char *
 
 static int read_machine(struct reader *r, const struct fb_yaml *node)
 {
-	static const char *const kinds[] = { "deterministic", "kvm", "tcg", "command" };
+	static const char *const kinds[] = {"deterministic", "kvm", "tcg", "command"};
 	struct fb_nearest near;
 	const char *text, *hint;
 
 	if (text_of(r, node, &text) < 0)
 		return -1;
-	near = (struct fb_nearest){ .name = text };
+	near = (struct fb_nearest){.name = text};
 	if (fb_str_has_prefix(text, "ssh:")) {
 		const char *host = text + strlen("ssh:");
 
@@ -252,8 +252,8 @@ static char *fragment_names(const char *dir)
 
 	while (d && (e = readdir(d)))
 		if (*e->d_name != '.' && fb_str_has_suffix(e->d_name, ".config")) {
-			FB_CLEANUP(fb_freep) char *name = fb_xstrndup(
-				e->d_name, strlen(e->d_name) - strlen(".config"));
+			FB_CLEANUP(fb_freep)
+			char *name = fb_xstrndup(e->d_name, strlen(e->d_name) - strlen(".config"));
 
 			fb_strv_add(&names, name);
 		}
@@ -413,7 +413,7 @@ static int read_fixups(struct reader *r, const struct fb_yaml *node)
 
 static int read_boots(struct reader *r, const struct fb_yaml *node)
 {
-	static const char *const known[] = { "min", "max", NULL };
+	static const char *const known[] = {"min", "max", NULL};
 	uint64_t min = r->plan->boots_min, max = r->plan->boots_max;
 	const struct fb_yaml *n;
 
@@ -450,9 +450,9 @@ static int read_max_time(struct reader *r, const struct fb_yaml *node)
 
 static int read_timeouts(struct reader *r, const struct fb_yaml *node)
 {
-	static const char *const known[] = { "build", "boot", "silence", NULL };
-	int64_t *const to[] = { &r->plan->build_timeout_ns, &r->plan->boot_timeout_ns,
-				&r->plan->silence_ns };
+	static const char *const known[] = {"build", "boot", "silence", NULL};
+	int64_t *const to[] = {&r->plan->build_timeout_ns, &r->plan->boot_timeout_ns,
+			       &r->plan->silence_ns};
 
 	if (check_keys(r, node, "timeouts", known) < 0)
 		return -1;
@@ -526,7 +526,7 @@ static int add_cell(struct reader *r, const struct fb_testcase *testcase,
 	int bad = -1;
 
 	for (size_t i = 0; i < nr; i++)
-		params[i] = (struct fb_param){ axes[i].key->text, axis_value(&axes[i])->text };
+		params[i] = (struct fb_param){axes[i].key->text, axis_value(&axes[i])->text};
 	if (fb_cell_new(testcase, params, nr, &cell, &bad, r->err) < 0)
 		return wrap_at(r, blame(r, testcase, entry, axes, nr, bad));
 	FB_GROW(r->plan->cells, r->plan->nr_cells, *cap);
@@ -544,7 +544,7 @@ static int read_axes(struct reader *r, const struct fb_yaml *entry, struct axis 
 
 		if (!strcmp(entry->child[i]->text, "testcase"))
 			continue;
-		*a = (struct axis){ entry->child[i], entry->child[i + 1], 1, 0 };
+		*a = (struct axis){entry->child[i], entry->child[i + 1], 1, 0};
 		if (a->value->kind == FB_YAML_MAP)
 			return at(r, a->value,
 				  "a value or a list of values is expected, not a map");
@@ -583,7 +583,7 @@ static int read_testcase(struct reader *r, const struct fb_yaml *entry,
 	*ret = fb_testcase_find(name);
 	if (*ret)
 		return 0;
-	near = (struct fb_nearest){ .name = name };
+	near = (struct fb_nearest){.name = name};
 	for (const struct fb_testcase *const *t = fb_testcases(); *t; t++) {
 		fb_nearest_offer(&near, (*t)->name);
 		fb_str_addf(&list, "%s%s", list.len ? ", " : "", (*t)->name);
@@ -643,7 +643,7 @@ static int check_distinct(struct reader *r, const struct fb_yaml *matrix, const 
 	FB_CLEANUP(fb_freep) struct keyed *keyed = fb_xcalloc(nr, sizeof(*keyed));
 
 	for (size_t i = 0; i < nr; i++)
-		keyed[i] = (struct keyed){ fb_cell_key(&r->plan->cells[i]), i };
+		keyed[i] = (struct keyed){fb_cell_key(&r->plan->cells[i]), i};
 	qsort(keyed, nr, sizeof(*keyed), by_key);
 	for (size_t i = 1; i < nr; i++)
 		if (!strcmp(keyed[i - 1].key, keyed[i].key) && keyed[i].cell < twice)
@@ -766,9 +766,9 @@ static int read_bisect_cell(struct reader *r, const struct fb_yaml *node)
 	if (r->plan->bisect_cell >= 0)
 		return 0;
 	list = cell_list(r->plan, r->plan->bisect_cell == -2 ? chosen : NULL);
-	return r->plan->bisect_cell == -2 ?
-		       at(r, node, "several cells of the matrix match: %s", list) :
-		       at(r, node, "no cell of the matrix matches; there are: %s", list);
+	return r->plan->bisect_cell == -2
+		       ? at(r, node, "several cells of the matrix match: %s", list)
+		       : at(r, node, "no cell of the matrix matches; there are: %s", list);
 }
 
 static bool is_counter(const char *metric)
@@ -791,7 +791,7 @@ static int read_bisect_metric(struct reader *r, const struct fb_yaml *node)
 	/* The counters (blk.*, iostat.*, time.*, vmstat.*) come with every cell. */
 	yields = yields || is_counter(name);
 	if (!yields) {
-		struct fb_nearest near = { .name = name };
+		struct fb_nearest near = {.name = name};
 		const struct fb_metric *table;
 		const char *hint;
 		size_t nr;
@@ -812,7 +812,7 @@ static int read_bisect_metric(struct reader *r, const struct fb_yaml *node)
 
 static int read_bisect(struct reader *r, const struct fb_yaml *node)
 {
-	static const char *const known[] = { "cell", "metric", NULL };
+	static const char *const known[] = {"cell", "metric", NULL};
 	const struct fb_yaml *n;
 
 	if (check_keys(r, node, "bisect", known) < 0)
@@ -831,14 +831,22 @@ static const struct {
 	const char *key;
 	int (*read)(struct reader *r, const struct fb_yaml *node);
 } keys[] = {
-	{ "machine", read_machine },	   { "kconfig", read_kconfig },
-	{ "config", read_config },	   { "memory", read_memory },
-	{ "disk", read_disk },		   { "cmdline", read_cmdline },
-	{ "sysctl", read_sysctl },	   { "fixups", read_fixups },
-	{ "boots", read_boots },	   { "max_boots", read_max_boots },
-	{ "max_time", read_max_time },	   { "timeouts", read_timeouts },
-	{ "confidence", read_confidence }, { "min_effect", read_min_effect },
-	{ "matrix", read_matrix },	   { "bisect", read_bisect },
+	{"machine", read_machine},
+	{"kconfig", read_kconfig},
+	{"config", read_config},
+	{"memory", read_memory},
+	{"disk", read_disk},
+	{"cmdline", read_cmdline},
+	{"sysctl", read_sysctl},
+	{"fixups", read_fixups},
+	{"boots", read_boots},
+	{"max_boots", read_max_boots},
+	{"max_time", read_max_time},
+	{"timeouts", read_timeouts},
+	{"confidence", read_confidence},
+	{"min_effect", read_min_effect},
+	{"matrix", read_matrix},
+	{"bisect", read_bisect},
 };
 
 /* What only the keys together can tell. */
@@ -915,7 +923,7 @@ int fb_plan_parse(const char *buf, size_t len, const char *name, const char *kco
 {
 	FB_CLEANUP(fb_yaml_freep) struct fb_yaml *root = NULL;
 	FB_CLEANUP(fb_plan_freep) struct fb_plan *plan = NULL;
-	struct reader r = { .name = name, .kconfig_dir = kconfig_dir, .err = err };
+	struct reader r = {.name = name, .kconfig_dir = kconfig_dir, .err = err};
 
 	if (fb_yaml_parse(buf, len, name, &root, err) < 0)
 		return -1;
@@ -1015,8 +1023,8 @@ int fb_plan_select(const struct fb_plan *plan, const char *selector, int *ret, s
 	if (found < 0) {
 		list = cell_list(plan, found == -2 ? chosen : NULL);
 		return fb_error_set(err, FB_ERROR_USAGE,
-				    found == -2 ? "cell '%.64s': several match: %s" :
-						  "cell '%.64s': none matches; there are: %s",
+				    found == -2 ? "cell '%.64s': several match: %s"
+						: "cell '%.64s': none matches; there are: %s",
 				    selector, list);
 	}
 	*ret = found;

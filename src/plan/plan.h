@@ -11,26 +11,26 @@
 #include "testcases/testcase.h"
 
 struct fb_plan {
-	char *text;	      /* as read, kept with the session */
-	char *path;	      /* where from; "(stdin)" or a name of the caller's */
-	char *machine;	      /* "deterministic" */
-	char *config_base;    /* "tinyconfig" (default with kconfig:), "defconfig" or a path */
-	char **fragments;     /* kconfig fragment paths, in order */
-	char **fixups;	      /* patch paths */
+	char *text;	   /* as read, kept with the session */
+	char *path;	   /* where from; "(stdin)" or a name of the caller's */
+	char *machine;	   /* "deterministic" */
+	char *config_base; /* "tinyconfig" (default with kconfig:), "defconfig" or a path */
+	char **fragments;  /* kconfig fragment paths, in order */
+	char **fixups;	   /* patch paths */
 	uint64_t memory_b;
-	uint64_t disk_b;      /* size of the device under test */
+	uint64_t disk_b; /* size of the device under test */
 	char *cmdline;
-	char **sysctl;	      /* "name=value" */
+	char **sysctl;		       /* "name=value" */
 	unsigned boots_min, boots_max; /* per commit */
-	unsigned max_boots;   /* in all; 0: none */
-	int64_t max_time_ns;  /* 0: none */
+	unsigned max_boots;	       /* in all; 0: none */
+	int64_t max_time_ns;	       /* 0: none */
 	int64_t build_timeout_ns, boot_timeout_ns, silence_ns;
 	double confidence;
-	double min_effect;    /* ratio: 0.02 is 2 % */
+	double min_effect; /* ratio: 0.02 is 2 % */
 	struct fb_cell *cells;
 	size_t nr_cells;
-	int bisect_cell;      /* index into cells, or -1: the one that changed most surely */
-	char *bisect_metric;  /* or NULL: the headline metric that changed most surely */
+	int bisect_cell;     /* index into cells, or -1: the one that changed most surely */
+	char *bisect_metric; /* or NULL: the headline metric that changed most surely */
 };
 
 /**

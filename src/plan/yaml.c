@@ -108,7 +108,8 @@ static struct fb_yaml *new_node(const struct builder *b, enum fb_yaml_kind kind,
 				const struct fy_mark *mark)
 {
 	const struct fb_yaml *parent = b->depth ? b->open[b->depth - 1] : NULL;
-	const struct fb_yaml *before = parent && parent->nr ? parent->child[parent->nr - 1] : parent;
+	const struct fb_yaml *before =
+		parent && parent->nr ? parent->child[parent->nr - 1] : parent;
 	struct fb_yaml *node = fb_xcalloc(1, sizeof(*node));
 
 	node->kind = kind;
@@ -225,8 +226,8 @@ static int library_error(struct fy_diag *diag, const char *name, struct fb_error
 	if (!first)
 		return fb_error_set(err, FB_ERROR_INPUT, "%s:1:1: not YAML", name);
 	return fb_error_set(err, FB_ERROR_INPUT, "%s:%d:%d: %s", name,
-			    first->line > 0 ? first->line : 1, first->column > 0 ? first->column : 1,
-			    first->msg);
+			    first->line > 0 ? first->line : 1,
+			    first->column > 0 ? first->column : 1, first->msg);
 }
 
 static int run(struct builder *b, struct fy_parser *parser, struct fy_diag *diag,
@@ -253,8 +254,8 @@ int fb_yaml_parse(const char *buf, size_t len, const char *name, struct fb_yaml 
 		  struct fb_error *err)
 {
 	struct fy_diag_cfg diag_cfg;
-	struct fy_parse_cfg cfg = { .flags = FYPCF_QUIET };
-	struct builder b = { .name = name };
+	struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET};
+	struct builder b = {.name = name};
 	struct fy_parser *parser;
 	int rc;
 

@@ -25,8 +25,8 @@ enum fb_yaml_kind {
 
 struct fb_yaml {
 	enum fb_yaml_kind kind;
-	int line, column;     /* from 1 */
-	char *text;	      /* of a scalar; "" for an empty one */
+	int line, column;	/* from 1 */
+	char *text;		/* of a scalar; "" for an empty one */
 	struct fb_yaml **child; /* of a list: items; of a map: key, value, key, value... */
 	size_t nr, cap;
 };

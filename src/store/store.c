@@ -54,7 +54,7 @@ static int check_identity(sqlite3 *db, struct fb_error *err)
 /* Three reads of one moment: another process may be making the tables right now. */
 static int check_in_snapshot(sqlite3 *db, struct fb_error *err)
 {
-	FB_CLEANUP(fb_sql_txn_end) struct fb_sql_txn txn = { 0 };
+	FB_CLEANUP(fb_sql_txn_end) struct fb_sql_txn txn = {0};
 
 	return fb_sql_begin(&txn, db, false, err) < 0 ? -1 : check_identity(db, err);
 }
@@ -69,13 +69,13 @@ static int set_wal(sqlite3 *db, struct fb_error *err)
 		rc = sqlite3_exec(db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
 		if ((rc & 0xff) != SQLITE_BUSY || fb_clock_mono_ns() > give_up_ns)
 			return rc == SQLITE_OK ? 0 : fb_sql_error(db, rc, err);
-		nanosleep(&(struct timespec){ .tv_nsec = 5 * FB_NS_PER_MS }, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = 5 * FB_NS_PER_MS}, NULL);
 	}
 }
 
 static int migrate(sqlite3 *db, struct fb_error *err)
 {
-	FB_CLEANUP(fb_sql_txn_end) struct fb_sql_txn txn = { 0 };
+	FB_CLEANUP(fb_sql_txn_end) struct fb_sql_txn txn = {0};
 	char pragma[80];
 	int64_t version;
 
@@ -165,7 +165,7 @@ void fb_store_freep(struct fb_store **store)
 
 static int read_session(sqlite3_stmt *stmt, struct fb_session *ret, struct fb_error *err)
 {
-	struct fb_session s = { .id = sqlite3_column_int64(stmt, 0) };
+	struct fb_session s = {.id = sqlite3_column_int64(stmt, 0)};
 
 	if (fb_sql_json(stmt, 7, &s.args, err) < 0)
 		return -1;
@@ -196,7 +196,7 @@ void fb_session_release(struct fb_session *session)
 	free(session->state);
 	json_decref(session->args);
 	json_decref(session->verdict);
-	*session = (struct fb_session){ 0 };
+	*session = (struct fb_session){0};
 }
 
 /* A random name that no session bears yet; the caller holds the write lock. */
@@ -221,7 +221,7 @@ static int new_name(sqlite3 *db, char *ret, size_t size, struct fb_error *err)
 
 int fb_store_session_add(struct fb_store *store, struct fb_session *session, struct fb_error *err)
 {
-	FB_CLEANUP(fb_sql_txn_end) struct fb_sql_txn txn = { 0 };
+	FB_CLEANUP(fb_sql_txn_end) struct fb_sql_txn txn = {0};
 	int64_t now_s = fb_clock_wall_s(), id;
 	char name[16];
 
@@ -257,8 +257,8 @@ int fb_store_session_find(struct fb_store *store, const char *workdir, const cha
 	if (fb_sql_prepare(store->db,
 			   name ? "SELECT " SESSION_COLUMNS " FROM session"
 				  " WHERE substr(name, 1, length(?1)) = ?1 AND length(?1) > 0"
-				  " AND (?2 IS NULL OR kind = ?2) ORDER BY id LIMIT 2" :
-				  "SELECT " SESSION_COLUMNS " FROM session"
+				  " AND (?2 IS NULL OR kind = ?2) ORDER BY id LIMIT 2"
+				: "SELECT " SESSION_COLUMNS " FROM session"
 				  " WHERE workdir = ?1 AND (?2 IS NULL OR kind = ?2)"
 				  " ORDER BY id DESC LIMIT 1",
 			   &stmt, err) < 0 ||
@@ -325,15 +325,13 @@ static int changed_one(struct fb_store *store, int64_t id, struct fb_error *err)
 {
 	if (sqlite3_changes(store->db) == 1)
 		return 0;
-	return fb_error_set(err, FB_ERROR_STORE, "no session %lld in the store",
-			    (long long)id);
+	return fb_error_set(err, FB_ERROR_STORE, "no session %lld in the store", (long long)id);
 }
 
 int fb_store_session_end(struct fb_store *store, int64_t id, json_t *verdict, struct fb_error *err)
 {
-	if (fb_sql_do(store->db, err,
-		      "UPDATE session SET state = 'done', verdict = ? WHERE id = ?", "ji", verdict,
-		      id) < 0)
+	if (fb_sql_do(store->db, err, "UPDATE session SET state = 'done', verdict = ? WHERE id = ?",
+		      "ji", verdict, id) < 0)
 		return fb_error_wrap(err, "store a verdict");
 	return changed_one(store, id, err);
 }
@@ -409,7 +407,7 @@ int fb_store_build_get(struct fb_store *store, const char *commit, const char *k
 		       struct fb_store_build *ret, struct fb_error *err)
 {
 	FB_CLEANUP(fb_sql_freep) sqlite3_stmt *stmt = NULL;
-	struct fb_store_build b = { 0 };
+	struct fb_store_build b = {0};
 	int rc;
 
 	if (fb_sql_prepare(store->db,
@@ -440,7 +438,7 @@ void fb_store_build_release(struct fb_store_build *build)
 	free(build->signature);
 	free(build->cause);
 	json_decref(build->result);
-	*build = (struct fb_store_build){ 0 };
+	*build = (struct fb_store_build){0};
 }
 
 /* Boots and samples */
@@ -472,7 +470,7 @@ static int add_samples(sqlite3 *db, int64_t boot, const struct fb_store_sample *
 
 int fb_store_boot_add(struct fb_store *store, struct fb_store_boot *boot, struct fb_error *err)
 {
-	FB_CLEANUP(fb_sql_txn_end) struct fb_sql_txn txn = { 0 };
+	FB_CLEANUP(fb_sql_txn_end) struct fb_sql_txn txn = {0};
 	int64_t id;
 
 	if (fb_sql_begin(&txn, store->db, true, err) < 0 ||
@@ -499,7 +497,7 @@ struct boots {
 static void boots_release(struct boots *boots)
 {
 	fb_store_boots_free(boots->boot, boots->nr);
-	*boots = (struct boots){ 0 };
+	*boots = (struct boots){0};
 }
 
 static int read_samples(sqlite3_stmt *stmt, struct fb_store_boot *boot, struct fb_error *err)
@@ -551,8 +549,8 @@ static int read_boot(sqlite3_stmt *stmt, sqlite3_stmt *samples, struct boots *bo
 int fb_store_boots(struct fb_store *store, const char *env, const char *signature, int64_t session,
 		   struct fb_store_boot **ret, size_t *ret_nr, struct fb_error *err)
 {
-	FB_CLEANUP(fb_sql_txn_end) struct fb_sql_txn txn = { 0 };
-	FB_CLEANUP(boots_release) struct boots boots = { 0 };
+	FB_CLEANUP(fb_sql_txn_end) struct fb_sql_txn txn = {0};
+	FB_CLEANUP(boots_release) struct boots boots = {0};
 	FB_CLEANUP(fb_sql_freep) sqlite3_stmt *stmt = NULL, *samples = NULL;
 	int rc;
 
@@ -594,7 +592,7 @@ void fb_store_boot_release(struct fb_store_boot *boot)
 	free(boot->why);
 	free(boot->dir);
 	json_decref(boot->facts);
-	*boot = (struct fb_store_boot){ 0 };
+	*boot = (struct fb_store_boot){0};
 }
 
 void fb_store_boots_free(struct fb_store_boot *boots, size_t nr)

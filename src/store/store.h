@@ -54,7 +54,8 @@ int fb_store_session_add(struct fb_store *store, struct fb_session *session, str
 int fb_store_session_find(struct fb_store *store, const char *workdir, const char *name,
 			  const char *kind, struct fb_session *ret, struct fb_error *err);
 
-/** fb_store_session_list() - All, newest first; *ret is an array of *ret_nr, each to be released. */
+/** fb_store_session_list() - All, newest first; *ret is an array of *ret_nr, each to be released.
+ */
 int fb_store_session_list(struct fb_store *store, struct fb_session **ret, size_t *ret_nr,
 			  struct fb_error *err);
 
@@ -76,12 +77,12 @@ int fb_store_event_add(struct fb_store *store, int64_t session, const char *kind
 int fb_store_events(struct fb_store *store, int64_t session, json_t **ret, struct fb_error *err);
 
 struct fb_store_build {
-	char *commit;	  /* 40 hex */
+	char *commit; /* 40 hex */
 	char *tree;
-	char *key;	  /* image cache name */
-	char *signature;  /* NULL when it failed */
-	char *cause;	  /* NULL when it built */
-	json_t *result;	  /* the whole build result, borrowed by add, owned in a get */
+	char *key;	 /* image cache name */
+	char *signature; /* NULL when it failed */
+	char *cause;	 /* NULL when it built */
+	json_t *result;	 /* the whole build result, borrowed by add, owned in a get */
 };
 
 /** fb_store_build_add() - What building a commit gave (idempotent by commit and key). */
@@ -94,25 +95,26 @@ int fb_store_build_get(struct fb_store *store, const char *commit, const char *k
 void fb_store_build_release(struct fb_store_build *build);
 
 struct fb_store_sample {
-	unsigned run;	    /* counts from 0 within a boot and cell */
-	char *cell;	    /* fb_cell_key() */
-	unsigned version;   /* of the testcase */
+	unsigned run;	  /* counts from 0 within a boot and cell */
+	char *cell;	  /* fb_cell_key() */
+	unsigned version; /* of the testcase */
 	char *metric;
-	double value;	    /* bit exact */
+	double value; /* bit exact */
 };
 
 struct fb_store_boot {
 	int64_t id;
-	int64_t session;    /* who made it */
-	char *env;	    /* hash of everything but the kernel and the seed: two boots with equal env compare */
-	char *signature;    /* image */
-	char *commit;	    /* for which it was booted */
+	int64_t session; /* who made it */
+	char *env;	 /* hash of everything but the kernel and the seed: two boots with equal env
+			    compare */
+	char *signature; /* image */
+	char *commit;	 /* for which it was booted */
 	uint64_t seed;
-	char *end;	    /* fb_end_name() */
+	char *end; /* fb_end_name() */
 	char *why;
 	int64_t started_s, wall_ns;
-	char *dir;	    /* job directory with console and raw output, or NULL */
-	json_t *facts;	    /* fingerprint, timings; or NULL */
+	char *dir;     /* job directory with console and raw output, or NULL */
+	json_t *facts; /* fingerprint, timings; or NULL */
 	struct fb_store_sample *samples;
 	size_t nr_samples;
 };

@@ -8,8 +8,8 @@
 
 #include "src/util/str.h"
 
-__attribute__((format(printf, 4, 0)))
-static void set(struct fb_error *err, enum fb_error_code code, int sys, const char *fmt, va_list ap)
+__attribute__((format(printf, 4, 0))) static void set(struct fb_error *err, enum fb_error_code code,
+						      int sys, const char *fmt, va_list ap)
 {
 	if (err->code != FB_ERROR_NONE)
 		FB_BUG("error set twice, first: %s", err->text);

@@ -22,7 +22,7 @@ enum fb_error_code {
 
 struct fb_error {
 	enum fb_error_code code;
-	int sys;	/* errno, or 0 */
+	int sys;	 /* errno, or 0 */
 	char text[1024]; /* "outer: inner: innermost", no newline */
 };
 
@@ -61,8 +61,7 @@ int fb_error_set_sys(struct fb_error *err, int errnum, const char *fmt, ...)
  *
  * Return: -1.
  */
-int fb_error_wrap(struct fb_error *err, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+int fb_error_wrap(struct fb_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /** fb_error_clear() - Forget an error that the caller has dealt with. */
 void fb_error_clear(struct fb_error *err);

@@ -57,9 +57,10 @@ static int write_all(int fd, const char *data, size_t len)
 static int sync_parent(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	FB_CLEANUP(fb_freep) char *dir = slash == path ? fb_xstrdup("/") :
-					 slash ? fb_xstrndup(path, (size_t)(slash - path)) :
-					 fb_xstrdup(".");
+	FB_CLEANUP(fb_freep)
+	char *dir = slash == path ? fb_xstrdup("/")
+		    : slash	  ? fb_xstrndup(path, (size_t)(slash - path))
+				  : fb_xstrdup(".");
 	FB_CLEANUP(fb_closep) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	return fd < 0 ? -1 : fsync(fd);
@@ -107,7 +108,7 @@ static int fill_bytes(int fd, const void *ctx)
 
 int fb_file_write(const char *path, const char *data, size_t len, struct fb_error *err)
 {
-	struct bytes b = { data, len };
+	struct bytes b = {data, len};
 
 	return replace(path, 0644, fill_bytes, &b, err);
 }

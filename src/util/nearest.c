@@ -33,8 +33,7 @@ static size_t distance(const char *a, size_t na, const char *b, size_t nb)
 		for (size_t j = 1; j <= nb; j++) {
 			cur[j] = min2(min2(prev[j], cur[j - 1]) + 1,
 				      prev[j - 1] + !same(a[i - 1], b[j - 1]));
-			if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) &&
-			    same(a[i - 2], b[j - 1]))
+			if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1]))
 				cur[j] = min2(cur[j], prev2[j - 2] + 1);
 		}
 		prev2 = prev;

@@ -39,11 +39,11 @@ struct report {
 };
 
 struct fb_proc {
-	int keeper;	/* pid of the keeper; 0 once reaped */
-	int child; /* pid of the child; 0 behind a fence, where its number means nothing here */
+	int keeper; /* pid of the keeper; 0 once reaped */
+	int child;  /* pid of the child; 0 behind a fence, where its number means nothing here */
 	enum fb_proc_fence fence;
-	int lifeline;	/* write end: closing it kills everything */
-	int report_fd;	/* read end of the keeper's reports */
+	int lifeline;  /* write end: closing it kills everything */
+	int report_fd; /* read end of the keeper's reports */
 	int out_fd, err_fd, in_fd;
 	const char *in; /* what is left of in_data */
 	size_t in_len;
@@ -52,7 +52,7 @@ struct fb_proc {
 	struct fb_str out, err;
 };
 
-static const char *const extra_path[] = { "/usr/local/sbin", "/usr/sbin", "/sbin" };
+static const char *const extra_path[] = {"/usr/local/sbin", "/usr/sbin", "/sbin"};
 
 static bool is_program(const char *path)
 {
@@ -63,7 +63,8 @@ static bool is_program(const char *path)
 
 static char *find_in(const char *dir, size_t len, const char *name)
 {
-	char *path = len ? fb_xasprintf("%.*s/%s", (int)len, dir, name) : fb_xasprintf("./%s", name);
+	char *path =
+		len ? fb_xasprintf("%.*s/%s", (int)len, dir, name) : fb_xasprintf("./%s", name);
 
 	if (is_program(path))
 		return path;
@@ -276,7 +277,7 @@ static void child(const struct order *o, int exec_fd, pid_t keeper_pid)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setpgid(0, 0);
 	if (spec->file_size_max) {
-		struct rlimit lim = { spec->file_size_max, spec->file_size_max };
+		struct rlimit lim = {spec->file_size_max, spec->file_size_max};
 
 		signal(SIGXFSZ, SIG_IGN);
 		if (setrlimit(RLIMIT_FSIZE, &lim) < 0)
@@ -333,15 +334,18 @@ static enum fb_proc_end watch(const struct order *o, pid_t pid, int chld_fd, int
 		if (deadline) {
 			int64_t left = deadline - fb_clock_mono_ns();
 
-			timeout = left <= 0 ? 0 : (int)(left / FB_NS_PER_MS > 60000 ?
-							60000 : left / FB_NS_PER_MS + 1);
+			timeout = left <= 0 ? 0
+					    : (int)(left / FB_NS_PER_MS > 60000
+							    ? 60000
+							    : left / FB_NS_PER_MS + 1);
 		}
 		if (poll(p, 2, timeout) < 0 && errno != EINTR)
 			return FB_PROC_LOST;
 		if (p[1].revents && read(chld_fd, &si, sizeof(si)) < 0 && errno != EINTR)
 			return FB_PROC_LOST;
 		if (p[0].revents) {
-			/* firstbad died, or wants an end of it: then it learns how the child ended. */
+			/* firstbad died, or wants an end of it: then it learns how the child ended.
+			 */
 			kill(-pid, SIGKILL);
 			kill(pid, SIGKILL);
 			lifeline = -1;
@@ -377,7 +381,7 @@ static void give_up(const struct order *o, struct report *report, int what)
 static void keeper(const struct order *o, uid_t uid, gid_t gid)
 {
 	const struct fb_proc_spec *spec = o->spec;
-	struct report report = { .what = REPORT_STARTED };
+	struct report report = {.what = REPORT_STARTED};
 	int64_t start_ns = fb_clock_mono_ns();
 	struct rusage usage = {0};
 	pid_t self = getpid(), pid;
@@ -551,7 +555,8 @@ int fb_proc_start(const struct fb_proc_spec *spec, struct fb_proc **ret, struct 
 	proc->capture_max = spec->capture_max ? spec->capture_max : CAPTURE_MAX_DEFAULT;
 	proc->out.max = proc->err.max = 2 * proc->capture_max + DRAIN_SIZE;
 	if (!path)
-		return fb_error_set(err, FB_ERROR_MISSING, "no program '%s' in PATH", spec->argv[0]);
+		return fb_error_set(err, FB_ERROR_MISSING, "no program '%s' in PATH",
+				    spec->argv[0]);
 	/* Found from here, but started from spec->dir. */
 	if (path[0] != '/') {
 		FB_CLEANUP(fb_freep) char *cwd = getcwd(NULL, 0), *relative = path;
@@ -672,17 +677,17 @@ static void feed(struct fb_proc *proc)
 /* Reports may be read while output is still in the pipes: those end by themselves then. */
 int fb_proc_wait(struct fb_proc *proc, struct fb_proc_result *ret, struct fb_error *err)
 {
-	struct report report = { .what = REPORT_STARTED, .end = FB_PROC_LOST };
+	struct report report = {.what = REPORT_STARTED, .end = FB_PROC_LOST};
 	void (*old_pipe)(int) = signal(SIGPIPE, SIG_IGN);
 	bool ended = false;
 	int64_t lost_ns = 0;
 
 	while (!ended || proc->out_fd >= 0 || proc->err_fd >= 0) {
 		struct pollfd p[4] = {
-			{ ended ? -1 : proc->report_fd, POLLIN, 0 },
-			{ proc->out_fd, POLLIN, 0 },
-			{ proc->err_fd, POLLIN, 0 },
-			{ ended ? -1 : proc->in_fd, POLLOUT, 0 },
+			{ended ? -1 : proc->report_fd, POLLIN, 0},
+			{proc->out_fd, POLLIN, 0},
+			{proc->err_fd, POLLIN, 0},
+			{ended ? -1 : proc->in_fd, POLLOUT, 0},
 		};
 
 		if (poll(p, 4, lost_ns ? 100 : -1) < 0) {
@@ -722,12 +727,12 @@ int fb_proc_wait(struct fb_proc *proc, struct fb_proc_result *ret, struct fb_err
 	proc->child = 0;
 	cut_tail(&proc->out, proc->capture_max);
 	cut_tail(&proc->err, proc->capture_max);
-	*ret = (struct fb_proc_result){ .end = report.end,
-					.status = report.status,
-					.wall_ns = report.wall_ns,
-					.cpu_ns = report.cpu_ns,
-					.out = proc->out,
-					.err = proc->err };
+	*ret = (struct fb_proc_result){.end = report.end,
+				       .status = report.status,
+				       .wall_ns = report.wall_ns,
+				       .cpu_ns = report.cpu_ns,
+				       .out = proc->out,
+				       .err = proc->err};
 	proc->out = proc->err = (struct fb_str)FB_STR_INIT;
 	return 0;
 }

@@ -47,8 +47,8 @@ struct fb_proc_spec {
 	const char *stdin_data;	 /* fed to the child's stdin; NULL: /dev/null */
 	const int *pass_fds;	 /* nr_pass_fds descriptors that the child keeps, same numbers */
 	unsigned nr_pass_fds;
-	uint64_t file_size_max;	 /* RLIMIT_FSIZE, bytes; 0: none. SIGXFSZ is ignored then */
-	int nice;		 /* added to the niceness */
+	uint64_t file_size_max;	  /* RLIMIT_FSIZE, bytes; 0: none. SIGXFSZ is ignored then */
+	int nice;		  /* added to the niceness */
 	enum fb_proc_fence fence; /* the last one to try; FIRSTBAD_NAMESPACES=no: none is */
 };
 
@@ -56,7 +56,7 @@ struct fb_proc_result {
 	enum fb_proc_end end;
 	int status;
 	int64_t wall_ns;
-	int64_t cpu_ns;	       /* user + system time of the child and what it waited for */
+	int64_t cpu_ns;		/* user + system time of the child and what it waited for */
 	struct fb_str out, err; /* empty when out_path was given */
 };
 

@@ -99,11 +99,11 @@ size_t fb_utf8_len(const char *text, size_t left)
 		unsigned char lo, hi, second_lo, second_hi;
 		unsigned char len;
 	} row[] = {
-		{ 0x00, 0x7f, 0, 0, 1 },	 { 0xc2, 0xdf, 0x80, 0xbf, 2 },
-		{ 0xe0, 0xe0, 0xa0, 0xbf, 3 },	 { 0xe1, 0xec, 0x80, 0xbf, 3 },
-		{ 0xed, 0xed, 0x80, 0x9f, 3 },	 { 0xee, 0xef, 0x80, 0xbf, 3 },
-		{ 0xf0, 0xf0, 0x90, 0xbf, 4 },	 { 0xf1, 0xf3, 0x80, 0xbf, 4 },
-		{ 0xf4, 0xf4, 0x80, 0x8f, 4 },
+		{0x00, 0x7f, 0, 0, 1},	     {0xc2, 0xdf, 0x80, 0xbf, 2},
+		{0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
+		{0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
+		{0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4},
+		{0xf4, 0xf4, 0x80, 0x8f, 4},
 	};
 
 	for (size_t i = 0; i < FB_ARRAY_SIZE(row); i++) {
@@ -215,7 +215,8 @@ int fb_parse_size(const char *s, uint64_t *ret_b, struct fb_error *err)
 	*ret_b = v << shift;
 	return 0;
 bad:
-	return fb_error_set(err, FB_ERROR_INPUT, "'%.64s' is not a size such as 4096, 4k or 16m", s);
+	return fb_error_set(err, FB_ERROR_INPUT, "'%.64s' is not a size such as 4096, 4k or 16m",
+			    s);
 }
 
 int fb_parse_duration(const char *s, int64_t *ret_ns, struct fb_error *err)
@@ -241,6 +242,6 @@ int fb_parse_duration(const char *s, int64_t *ret_ns, struct fb_error *err)
 	*ret_ns = (int64_t)(v * unit) * FB_NS_PER_S;
 	return 0;
 bad:
-	return fb_error_set(err, FB_ERROR_INPUT,
-			    "'%.64s' is not a duration such as 90s, 5m or 2h", s);
+	return fb_error_set(err, FB_ERROR_INPUT, "'%.64s' is not a duration such as 90s, 5m or 2h",
+			    s);
 }

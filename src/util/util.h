@@ -39,15 +39,15 @@ char *fb_xvasprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1
 #define FB_GROW(array, nr, cap)                                                                    \
 	do {                                                                                       \
 		if ((nr) == (cap)) {                                                               \
-			(cap) = (cap) ? (cap) * 2 : 16;                                            \
+			(cap) = (cap) ? (cap)*2 : 16;                                              \
 			(array) = fb_xrealloc((array), (cap), sizeof(*(array)));                   \
 		}                                                                                  \
 	} while (0)
 
 /* Cleanup helpers for plain C types. */
-void fb_freep(void *p);		 /* char *, void * and other pointers freed with free() */
-void fb_closep(const int *fd);	 /* closes a descriptor >= 0; keeps errno */
-void fb_strvp(char ***v);	 /* frees a NULL-terminated vector and its strings */
+void fb_freep(void *p);	       /* char *, void * and other pointers freed with free() */
+void fb_closep(const int *fd); /* closes a descriptor >= 0; keeps errno */
+void fb_strvp(char ***v);      /* frees a NULL-terminated vector and its strings */
 
 /** fb_strv_len() - Number of strings in a NULL-terminated vector. */
 size_t fb_strv_len(char *const *v);

@@ -4,7 +4,7 @@
 #include "t/fuzz/fuzz-output.h"
 #include "testcases/command.h"
 
-const char *const fuzz_corpora[] = { "t/fuzz/corpus/command", "t/data/testcases/command", NULL };
+const char *const fuzz_corpora[] = {"t/fuzz/corpus/command", "t/data/testcases/command", NULL};
 
 /* Words that are quoted again, each in '...', split into themselves. */
 static void split(const uint8_t *data, size_t size)
@@ -36,7 +36,7 @@ static void split(const uint8_t *data, size_t size)
 static void result_file(const uint8_t *data, size_t size)
 {
 	FB_CLEANUP(fb_str_release) struct fb_str s = FB_STR_INIT;
-	FB_CLEANUP(fb_values_release) struct fb_values values = { 0 };
+	FB_CLEANUP(fb_values_release) struct fb_values values = {0};
 	struct fb_error err = FB_ERROR_INIT;
 
 	if (fb_command_result((const char *)data, size, &s, &err) < 0)
@@ -48,7 +48,7 @@ static void result_file(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static char command[] = "command", x[] = "x";
-	const struct fb_param params[] = { { command, x } };
+	const struct fb_param params[] = {{command, x}};
 
 	fuzz_output("command", params, FB_ARRAY_SIZE(params), data, size);
 	split(data, size);

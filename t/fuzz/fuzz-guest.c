@@ -6,7 +6,7 @@
 #include "src/boot/internal.h"
 #include "t/fuzz/fuzz.h"
 
-const char *const fuzz_corpora[] = { "t/fuzz/corpus/guest", NULL };
+const char *const fuzz_corpora[] = {"t/fuzz/corpus/guest", NULL};
 
 static bool is_one_line(const char *s)
 {
@@ -32,10 +32,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	json_t *cells = json_pack("[{s:i}, {}]", "runs", 2);
 	const char *buf = (const char *)data;
-	struct fb_console console = { 0 };
+	struct fb_console console = {0};
 	struct fb_stream whole, cut;
-	struct fb_qmp qmp = { 0 };
-	struct fb_watch w = { .qmp = &qmp, .console = &console, .stream = &whole };
+	struct fb_qmp qmp = {0};
+	struct fb_watch w = {.qmp = &qmp, .console = &console, .stream = &whole};
 	char *why = NULL;
 
 	fb_stream_init(&whole, cells);

@@ -10,11 +10,11 @@
 #include "testcases/testcase.h"
 
 /* A result has values, all finite and of the testcase; a failure has one error and no values. */
-static inline void fuzz_output(const char *testcase, const struct fb_param *params, size_t nr_params,
-			       const uint8_t *data, size_t size)
+static inline void fuzz_output(const char *testcase, const struct fb_param *params,
+			       size_t nr_params, const uint8_t *data, size_t size)
 {
 	const struct fb_testcase *t = fb_testcase_find(testcase);
-	struct fb_values values = { 0 };
+	struct fb_values values = {0};
 	struct fb_error err = FB_ERROR_INIT;
 	struct fb_cell cell;
 	int bad;

@@ -7,7 +7,7 @@
 
 #define CELLS_CHECKED 50 /* each check looks at all cells */
 
-const char *const fuzz_corpora[] = { "t/fuzz/corpus/plan", NULL };
+const char *const fuzz_corpora[] = {"t/fuzz/corpus/plan", NULL};
 
 static void check(const struct fb_plan *plan, const uint8_t *data, size_t size)
 {

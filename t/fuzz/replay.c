@@ -51,7 +51,8 @@ int main(void)
 				bad++;
 				continue;
 			}
-			/* Of the exact size: what reads past the end is seen by AddressSanitizer. */
+			/* Of the exact size: what reads past the end is seen by AddressSanitizer.
+			 */
 			exact = fb_xmalloc(s.len ? s.len : 1);
 			if (s.len)
 				memcpy(exact, s.buf, s.len);
