@@ -12,7 +12,7 @@
 #define START_DISTANCE 2.0
 #define START_SHARE    0.3
 /* The prior of the distance is uniform up to so many spreads within a mode. */
-#define MAX_DISTANCE 10.0
+#define MAX_DISTANCE 30.0
 
 struct modes {
 	double centre[2]; /* of the more frequent mode: old, new */

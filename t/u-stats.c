@@ -3,7 +3,9 @@
 #include "t/test.h"
 
 #include "bisect/model.h"
+#include "bisect/modes.h"
 #include "bisect/stats.h"
+#include "bisect/tails.h"
 
 struct two {
 	const char *name;
@@ -231,6 +233,72 @@ static void likelihood_equals_r(void **state)
 	assert_near(all, sum, 1e-12);
 }
 
+/*
+ * R 4.2.2, sums over a grid of both centres (0.01 apart) and the log of the scale (0.05):
+ *   f = function(x, s) dt(x / s / k, 3) * 2 / (s * (sqrt(l) + 1 / sqrt(l))), k = sqrt(l)^sign(x)
+ *   log(sum(prod f(old - a, s) prod f(new - b, s) 2 s^(-2 shape) exp(-rate / s^2) da db dlog(s)))
+ *     + (16 / 2 - 1) log(2 pi)
+ * The second column has three of the new boots on the old side.
+ */
+static void tails_equal_r(void **state)
+{
+	static const double value[] = {0.1, -0.3, 0.2, 1.9, -0.1, 0.4, -0.2, 0,
+				       3.1, 2.8,  3.3, 2.9, 5,	  3,   3.2,  2.7};
+	static const struct {
+		double lean, want[2];
+	} row[] = {
+		{1, {0.466935, -13.501296}},
+		{4, {3.025237, -9.323865}},
+		{0.25, {-5.798314, -16.126651}},
+	};
+	unsigned char new[16] = {0};
+	struct fb_model_values values = {16, value, new, 0};
+
+	for (int i = 0; i < 16; i++)
+		new[i] = i >= 8;
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		struct fb_model_fit start = {.mean_old = 0.25, .mean_new = 3.25, .sigma = 0.7}, fit;
+
+		/* What Laplace's method leaves, in nats. */
+		assert_near(fb_tails_split(&values, row[i].lean, 0.5, 0.005, &start, &fit),
+			    row[i].want[0], 0.6);
+		assert_near(fit.shift, 3, 0.2);
+	}
+	for (int i = 8; i < 11; i++)
+		new[i] = 0;
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		struct fb_model_fit start = {.mean_old = 1.0, .mean_new = 3.3, .sigma = 1.3}, fit;
+
+		assert_near(fb_tails_split(&values, row[i].lean, 0.5, 0.005, &start, &fit),
+			    row[i].want[1], 0.6);
+	}
+}
+
+/*
+ * R 4.2.2, sums over grids of the centres (half a spread apart), the distance (90 points up to
+ * 30 spreads), the share (0.04) and the log of the spread (0.15), as for the tails, with
+ *   f = function(x, s) (1 - q) dnorm(x, 0, s) + q dnorm(x - d, 0, s)
+ * and the priors 2 of the share and 1 / (30 s) of the distance.
+ */
+static void modes_equal_r(void **state)
+{
+	static const double value[] = {0,   0.1, -0.1, 2.05, 0.05, -0.05, 1.95, 0.02, -0.08, 2.1,
+				       3.0, 3.1, 5.1,  2.95, 4.9,  3.05,  2.9,	3.02, 5.02,  3};
+	const struct fb_model_fit start = {.mean_old = 0.6, .mean_new = 3.6, .sigma = 1};
+	unsigned char new[20] = {0};
+	struct fb_model_values values = {20, value, new, 0};
+	struct fb_model_fit fit;
+
+	for (int i = 0; i < 20; i++)
+		new[i] = i >= 10;
+	assert_near(fb_modes_split(&values, 1, 0.5, 0.005, &start, &fit), 21.3793, 0.5);
+	assert_near(fit.shift, 3, 0.05);
+	new[10] = 0; /* far from both modes of the old side */
+	assert_true(fb_modes_split(&values, 1, 0.5, 0.005, &start, &fit) < 21.3793 - 15);
+	values.nr = 11; /* too few to tell */
+	assert_true(isinf(fb_modes_split(&values, 1, 0.5, 0.005, &start, &fit)));
+}
+
 static void a_boot_added_and_taken_away_leaves_no_trace(void **state)
 {
 	const struct fb_model_image image = {3, 0.7, 0.01}, more = {2, -0.4, 0.2};
@@ -280,6 +348,8 @@ int main(void)
 		cmocka_unit_test(logsum_survives_large_and_zero),
 		cmocka_unit_test(mean_of_near_equal_values_keeps_their_spread),
 		cmocka_unit_test(likelihood_equals_r),
+		cmocka_unit_test(tails_equal_r),
+		cmocka_unit_test(modes_equal_r),
 		cmocka_unit_test(a_boot_added_and_taken_away_leaves_no_trace),
 		cmocka_unit_test(ends_test_sees_large_equal_and_opposite_shifts),
 	};
