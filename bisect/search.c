@@ -28,6 +28,12 @@
 #define PRIOR_OTHER 0.02
 /* With so many boots of an image no single one of them is the reason for doubt. */
 #define ENOUGH_BOOTS 4
+/*
+ * Evidence for a change by all boots, in nats, below which the search turns back to the ends.
+ * That evidence pays for all the places where the step might be, and for the prior of the
+ * shift, spread over 15 doublings, so it lags behind that of the ends.
+ */
+#define AGAINST (-4.0)
 /* In standard deviations of a boot; from here on stray boots are the rule among errors. */
 #define FAR_APART 6.0
 /* So many nats below the best of the normal parts a heavy tail cannot make up. */
@@ -359,7 +365,7 @@ static bool ask_lone_boot(struct fb_search *s, uint32_t leader)
 static void search(struct fb_search *s, const struct ends *e)
 {
 	struct state *st = s->state;
-	double confidence = s->params.confidence, limit = log(2 / (1 - confidence));
+	double confidence = s->params.confidence, limit = log(2 / (1 - confidence)), enough;
 	double prior = s->nr_alive > 1 ? fmin(PRIOR_OTHER, (1 - confidence) / 2) : 0;
 	double step, plain, log_total, log_candidate, other;
 	uint32_t best, leader;
@@ -392,7 +398,7 @@ static void search(struct fb_search *s, const struct ends *e)
 	st->nr_left = st->nr_nodes;
 
 	/* Begun by chance: the boots taken together no longer speak for a change. */
-	if (shift_evidence(s, plain) < 0 && fb_ask_end(s, e))
+	if (shift_evidence(s, plain) < AGAINST && fb_ask_end(s, e))
 		return;
 	if (st->other >= confidence) {
 		/* Nor may one boot convict the history. */
@@ -401,10 +407,12 @@ static void search(struct fb_search *s, const struct ends *e)
 		fb_conclude(s, FB_VERDICT_OTHER, st->other);
 		return;
 	}
+	/* The leader's own posterior has paid for the places already. */
+	enough = fmax(limit - log(s->nr_alive), 0);
 	if (s->class_mass[leader] >= confidence) {
 		if (ask_lone_boot(s, leader))
 			return;
-		if (e->differ >= limit || shift_evidence(s, plain) >= limit) {
+		if (e->differ >= limit || shift_evidence(s, plain) >= enough) {
 			fb_list_class(s, leader);
 			fb_conclude(s, st->nr_nodes > 1 ? FB_VERDICT_RANGE : FB_VERDICT_FOUND,
 				    s->class_mass[leader]);
