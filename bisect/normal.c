@@ -254,7 +254,7 @@ static double bits(const struct fb_model_fit *fit, double p, double had, double 
 
 	if (had > 0)
 		d -= distance_sq(fit, had);
-	return fb_stats_boot_bits_near(p, sqrt(d > 0 ? d : 0));
+	return fb_stats_boot_bits(p, sqrt(d > 0 ? d : 0));
 }
 
 const struct fb_family fb_family_normal = {

@@ -198,9 +198,9 @@ struct fb_search *fb_search_new(const struct fb_dag *dag, const uint32_t *good, 
 		return NULL;
 	}
 	fb_model_init(&s->model,
-		      params->scale == FB_SCALE_BINARY	? &fb_family_binary :
-		      params->scale == FB_SCALE_CERTAIN ? &fb_family_certain :
-							  &fb_family_normal,
+		      params->scale == FB_SCALE_BINARY	  ? &fb_family_binary
+		      : params->scale == FB_SCALE_CERTAIN ? &fb_family_certain
+							  : &fb_family_normal,
 		      s->min_shift, params->direction,
 		      (const double[]){params->rate_old, params->rate_new});
 	return s;

@@ -123,32 +123,6 @@ int fb_stats_hodges_lehmann(const double *a, size_t na, const double *b, size_t 
 
 double fb_stats_boot_bits(double p, double d)
 {
-	double h, steps = 64, cond = 0, norm = 0;
-
-	if (!(p > 0) || !(p < 1) || !(d > 0))
-		return 0;
-	h = -p * log2(p) - (1 - p) * log2(1 - p);
-	if (d > 12)
-		return h;
-	/*
-	 * H(X) - E[H(X | Y)], by the trapezoid rule: the integrand is smooth and vanishes
-	 * at both ends, where that rule converges faster than any power of the step.
-	 */
-	for (int i = 0; i <= (int)steps; i++) {
-		double y = -6 + (d + 12) * i / steps;
-		double f0 = (1 - p) * exp(-y * y / 2), f1 = p * exp(-(y - d) * (y - d) / 2);
-		double f = f0 + f1, q = f1 / f;
-
-		norm += f;
-		if (q > 0 && q < 1)
-			cond += f * (-q * log2(q) - (1 - q) * log2(1 - q));
-	}
-	h -= cond / norm;
-	return h > 0 ? h : 0;
-}
-
-double fb_stats_boot_bits_near(double p, double d)
-{
 	double h;
 
 	if (!(p > 0) || !(p < 1) || !(d > 0))

@@ -41,23 +41,20 @@ int fb_stats_hodges_lehmann(const double *a, size_t na, const double *b, size_t 
 			    double *ret_shift, double *ret_lo, double *ret_hi);
 
 /**
- * fb_stats_boot_bits() - What one normal value tells about a yes/no question, in bits.
+ * fb_stats_boot_bits() - About what one normal value tells about a yes/no question, in bits.
  * @p: probability of yes before it.
  * @d: distance of the two means in standard deviations.
  *
  * The mutual information of a binary input and its Gaussian observation; at p = 1/2 it is
- * the capacity C(d) of the binary-input Gaussian channel.
- */
-double fb_stats_boot_bits(double p, double d);
-
-/**
- * fb_stats_boot_bits_near() - The same within 2 % of the entropy of @p, and much faster.
+ * the capacity C(d) of the binary-input Gaussian channel. Off by at most this share of the
+ * entropy of p (t/u-stats.c): 0.2 % at p = 1/2, 1 % at 0.3, 6 % at 0.1, 19 % at 0.001. A choice
+ * of the next boot by the exact integral needs as many boots, and much more time.
  *
  * Source: at p = 1/2 the fit of F. Braennstroem, L. Rasmussen and A. Grant, IEEE Transactions
  * on Information Theory 51 (2005); elsewhere the distance is scaled so that it is exact for
  * small distances.
  */
-double fb_stats_boot_bits_near(double p, double d);
+double fb_stats_boot_bits(double p, double d);
 
 /**
  * fb_stats_upper() - Upper confidence bound of a share after @hits of @trials.
