@@ -102,7 +102,8 @@ static double log_sum(const struct fb_model_rates *r, struct tally t)
 
 	for (int i = 0; i < r->nr; i++)
 		sum += relative(at[i], most);
-	return most + log(sum);
+	/* The largest of them adds 1. */
+	return most + log(fmax(sum, 1));
 }
 
 /* Posterior sums over the pairs of rates that are far enough apart. */

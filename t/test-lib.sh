@@ -50,10 +50,12 @@ GIT_AUTHOR_DATE='1112911993 +0000'
 GIT_COMMITTER_NAME='C O Mitter'
 GIT_COMMITTER_EMAIL=committer@example.com
 GIT_COMMITTER_DATE='1112911993 +0000'
+# A build tree may be far from the sources (make distcheck).
+FIRSTBAD_DATADIR=$top_srcdir
 PATH=$top_srcdir/t/bin:$top_builddir:$PATH
 export HOME XDG_CACHE_HOME XDG_DATA_HOME LC_ALL TZ TERM GIT_CONFIG_NOSYSTEM GIT_CONFIG_GLOBAL \
 	GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL \
-	GIT_COMMITTER_DATE PATH top_srcdir top_builddir FB_SCRATCH
+	GIT_COMMITTER_DATE FIRSTBAD_DATADIR PATH top_srcdir top_builddir FB_SCRATCH
 umask 022
 printf '[init]\n\tdefaultBranch = main\n[advice]\n\tdetachedHead = false\n' >"$GIT_CONFIG_GLOBAL"
 

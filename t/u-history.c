@@ -161,6 +161,34 @@ static bool listed(const uint32_t *list, uint32_t nr, uint32_t v)
 }
 
 /* Everything that the header promises about @r. */
+/* Does a candidate have @good_end as a parent? */
+static bool is_next_to_candidates(const struct oracle *o, int bad, const int *good, size_t nr_good,
+				  unsigned flags, int good_end)
+{
+	for (int c = 0; c < (int)o->nr; c++) {
+		int nr = flags & FB_RANGE_FIRST_PARENT && o->nr_parents[c] ? 1 : o->nr_parents[c];
+
+		if (!o->reach[bad][c] || oracle_good(o, good, nr_good, c) ||
+		    (flags & FB_RANGE_FIRST_PARENT && !oracle_on_chain(o, bad, c)))
+			continue;
+		for (int p = 0; p < nr; p++)
+			if (o->parent[c][p] == good_end)
+				return true;
+	}
+	return false;
+}
+
+/* The good end that is measured is next to the candidates, where one is. */
+static void check_first_good(const struct oracle *o, int bad, const int *good, size_t nr_good,
+			     unsigned flags, int first)
+{
+	bool any = false;
+
+	for (size_t g = 0; g < nr_good; g++)
+		any = any || is_next_to_candidates(o, bad, good, nr_good, flags, good[g]);
+	assert_int_equal(is_next_to_candidates(o, bad, good, nr_good, flags, first), any);
+}
+
 static void check_range(const struct oracle *o, int bad, const int *good, size_t nr_good,
 			unsigned flags, const struct fb_range *r)
 {
@@ -186,6 +214,7 @@ static void check_range(const struct oracle *o, int bad, const int *good, size_t
 		in[at[n]] = false; /* each once */
 	}
 	assert_int_equal(at[r->bad], bad);
+	check_first_good(o, bad, good, nr_good, flags, at[r->good[0]]);
 	for (uint32_t n = 0; n < r->nr; n++) {
 		uint32_t nr_parents = 0;
 		int i = at[n];

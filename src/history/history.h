@@ -110,7 +110,7 @@ struct fb_range {
 	uint32_t *parent_start; /* nr + 1: parents of i are parent[parent_start[i]..[i + 1]) */
 	uint32_t *parent;
 	uint32_t bad;
-	uint32_t *good, nr_good;
+	uint32_t *good, nr_good; /* the one next to the candidates first */
 	uint32_t *base, nr_base; /* merge bases of good ends that are no ancestors of bad */
 	uint32_t nr_candidates;
 };

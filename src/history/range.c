@@ -474,6 +474,34 @@ static uint32_t *sort(const struct walk *w, const unsigned char *role, struct ed
 	return order;
 }
 
+/*
+ * Puts the good end that says most first: it is the one that is measured. That is a parent of
+ * candidates rather than one that another good end makes superfluous, and the newest of them.
+ */
+static void order_good(struct fb_range *r)
+{
+	FB_CLEANUP(fb_freep) unsigned char *is_old = fb_xcalloc(r->nr, 1);
+	FB_CLEANUP(fb_freep) unsigned char *near = fb_xcalloc(r->nr, 1);
+	size_t first = 0;
+
+	for (size_t g = 0; g < r->nr_good; g++)
+		is_old[r->good[g]] = 1;
+	for (size_t m = 0; m < r->nr_base; m++)
+		is_old[r->base[m]] = 1;
+	for (uint32_t n = 0; n < r->nr; n++)
+		for (uint32_t a = r->parent_start[n]; !is_old[n] && a < r->parent_start[n + 1]; a++)
+			near[r->parent[a]] = 1;
+	for (size_t g = 1; g < r->nr_good; g++)
+		if (near[r->good[g]] >= near[r->good[first]])
+			first = g;
+	if (first) {
+		uint32_t good = r->good[first];
+
+		memmove(r->good + 1, r->good, first * sizeof(*r->good));
+		r->good[0] = good;
+	}
+}
+
 static struct fb_range *make_range(const struct walk *w, uint32_t bad, const unsigned char *role,
 				   unsigned flags)
 {
@@ -511,6 +539,7 @@ static struct fb_range *make_range(const struct walk *w, uint32_t bad, const uns
 	}
 	r->parent_start[r->nr] = (uint32_t)at;
 	r->bad = index[bad];
+	order_good(r);
 	return r;
 }
 
