@@ -10,22 +10,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/plan/needs.h"
 #include "src/plan/yaml.h"
 #include "src/util/file.h"
 #include "src/util/nearest.h"
 #include "src/util/str.h"
 #include "src/util/util.h"
 
-#define CELLS_MAX   10000
-#define LIST_MAX    64	 /* kconfig fragments, fixups, sysctls */
-#define CMDLINE_MAX 1024 /* the kernel keeps 2048 on x86, and ours comes first */
-#define CELLS_SHOWN 8
+#define CELLS_MAX    10000
+#define LIST_MAX     64	  /* kconfig fragments, fixups, sysctls */
+#define CMDLINE_MAX  1024 /* the kernel keeps 2048 on x86, and ours comes first */
+#define CELLS_SHOWN  8
+#define FRAGMENT_MAX (1 << 20) /* bytes */
 
 struct reader {
 	const char *name;
 	const char *kconfig_dir;
 	const struct fb_yaml *root;
 	struct fb_plan *plan;
+	struct fb_str fragments; /* their texts, one behind the other */
 	struct fb_error *err;
 };
 
@@ -112,26 +115,48 @@ static int duration_of(struct reader *r, const struct fb_yaml *node, int64_t *re
 }
 
 /* "2%" or "0.02" */
-static int ratio_of(struct reader *r, const struct fb_yaml *node, double *ret)
+static int parse_ratio(const char *text, double *ret, struct fb_error *err)
 {
-	FB_CLEANUP(fb_freep) char *copy = NULL;
-	const char *text;
-	size_t len;
-	bool percent;
+	FB_CLEANUP(fb_freep) char *copy = fb_xstrdup(text);
+	size_t len = strlen(copy);
+	bool percent = len && copy[len - 1] == '%';
 
-	if (text_of(r, node, &text) < 0)
-		return -1;
-	copy = fb_xstrdup(text);
-	len = strlen(copy);
-	percent = len && copy[len - 1] == '%';
 	if (percent)
 		copy[len - 1] = '\0';
-	if (fb_parse_double(copy, ret, r->err) < 0) {
-		fb_error_clear(r->err);
-		return at(r, node, "'%.32s' is not a share such as 2%% or 0.02", text);
+	if (fb_parse_double(copy, ret, err) < 0) {
+		fb_error_clear(err);
+		return fb_error_set(err, FB_ERROR_INPUT,
+				    "'%.32s' is not a share such as 2%% or 0.02", text);
 	}
 	if (percent)
 		*ret /= 100;
+	return 0;
+}
+
+int fb_plan_confidence(const char *text, double *ret, struct fb_error *err)
+{
+	double v;
+
+	if (parse_ratio(text, &v, err) < 0)
+		return -1;
+	if (!(v > 0.5 && v < 1))
+		return fb_error_set(err, FB_ERROR_INPUT, "'%.32s' is not between 50%% and 100%%",
+				    text);
+	*ret = v;
+	return 0;
+}
+
+int fb_plan_min_effect(const char *text, double *ret, struct fb_error *err)
+{
+	double v;
+
+	if (parse_ratio(text, &v, err) < 0)
+		return -1;
+	if (!(v >= 0.0001 && v <= 1))
+		return fb_error_set(
+			err, FB_ERROR_INPUT,
+			"'%.32s' is not from 0.01%% to 100%%; 2 per cent is 2%% or 0.02", text);
+	*ret = v;
 	return 0;
 }
 
@@ -210,18 +235,10 @@ static int read_machine(struct reader *r, const struct fb_yaml *node)
 	if (text_of(r, node, &text) < 0)
 		return -1;
 	near = (struct fb_nearest){.name = text};
-	if (fb_str_has_prefix(text, "ssh:")) {
-		const char *host = text + strlen("ssh:");
-
-		/* It becomes an argument of ssh, which must not take it for an option. */
-		if (!*host || *host == '-' || strlen(host) > 255)
-			return at(r, node, "'%.64s' names no host", text);
-		for (const char *p = host; *p; p++)
-			if (!isalnum((unsigned char)*p) && !strchr(".-_@:[]", *p))
-				return at(r, node, "'%.64s' is not a host name", host);
-		r->plan->machine = fb_xstrdup(text);
-		return 0;
-	}
+	if (!strcmp(text, "ssh") || fb_str_has_prefix(text, "ssh:"))
+		return at(r, node,
+			  "machine 'ssh' does not exist yet; there are deterministic, kvm, tcg, "
+			  "command");
 	for (size_t i = 0; i < FB_ARRAY_SIZE(kinds); i++) {
 		if (!strcmp(kinds[i], text)) {
 			r->plan->machine = fb_xstrdup(text);
@@ -232,8 +249,7 @@ static int read_machine(struct reader *r, const struct fb_yaml *node)
 	hint = fb_nearest_get(&near);
 	if (hint)
 		return at(r, node, "unknown machine '%.64s'; did you mean '%s'?", text, hint);
-	return at(r, node,
-		  "unknown machine '%.64s'; there are deterministic, kvm, tcg, ssh:HOST, command",
+	return at(r, node, "unknown machine '%.64s'; there are deterministic, kvm, tcg, command",
 		  text);
 }
 
@@ -291,6 +307,9 @@ static int read_fragment(struct reader *r, const struct fb_yaml *node)
 	for (char **f = r->plan->fragments; f && *f; f++)
 		if (!strcmp(*f, path))
 			return at(r, node, "'%.64s' is listed twice", name);
+	if (fb_file_read(path, FRAGMENT_MAX, &r->fragments, r->err) < 0)
+		return wrap_at(r, node);
+	fb_str_addc(&r->fragments, '\n');
 	fb_strv_add(&r->plan->fragments, path);
 	return 0;
 }
@@ -467,27 +486,20 @@ static int read_timeouts(struct reader *r, const struct fb_yaml *node)
 
 static int read_confidence(struct reader *r, const struct fb_yaml *node)
 {
-	double v;
+	const char *text;
 
-	if (ratio_of(r, node, &v) < 0)
+	if (text_of(r, node, &text) < 0)
 		return -1;
-	if (!(v > 0.5 && v < 1))
-		return at(r, node, "'%.32s' is not between 50%% and 100%%", node->text);
-	r->plan->confidence = v;
-	return 0;
+	return fb_plan_confidence(text, &r->plan->confidence, r->err) < 0 ? wrap_at(r, node) : 0;
 }
 
 static int read_min_effect(struct reader *r, const struct fb_yaml *node)
 {
-	double v;
+	const char *text;
 
-	if (ratio_of(r, node, &v) < 0)
+	if (text_of(r, node, &text) < 0)
 		return -1;
-	if (!(v >= 0.0001 && v <= 1))
-		return at(r, node, "'%.32s' is not from 0.01%% to 100%%; 2 per cent is 2%% or 0.02",
-			  node->text);
-	r->plan->min_effect = v;
-	return 0;
+	return fb_plan_min_effect(text, &r->plan->min_effect, r->err) < 0 ? wrap_at(r, node) : 0;
 }
 
 /* --- the matrix -------------------------------------------------------------------------- */
@@ -518,6 +530,28 @@ static const struct fb_yaml *blame(const struct reader *r, const struct fb_testc
 	return entry;
 }
 
+/* What the cell cannot have is told at the parameter that asks for it, or at its testcase. */
+static int check_needs(struct reader *r, const struct fb_cell *cell, const struct fb_yaml *entry,
+		       const struct axis *axes, size_t nr)
+{
+	const char *machine = r->plan->machine ? r->plan->machine : "deterministic", *param = "";
+	const struct fb_plan_has has = {
+		.config = r->plan->fragments ? fb_str_cstr(&r->fragments) : NULL,
+		.null_blk = !strcmp(machine, "deterministic"),
+		.device = strcmp(machine, "command") != 0,
+		.disk_b = r->plan->disk_b,
+	};
+	FB_CLEANUP(fb_freep) char *why = fb_plan_lacks(&has, cell, &param);
+	const struct fb_yaml *node = fb_yaml_get(entry, "testcase");
+
+	if (!why)
+		return 0;
+	for (size_t i = 0; i < nr; i++)
+		if (!strcmp(axes[i].key->text, param))
+			node = axis_value(&axes[i]);
+	return at(r, node, "%s", why);
+}
+
 static int add_cell(struct reader *r, const struct fb_testcase *testcase,
 		    const struct fb_yaml *entry, const struct axis *axes, size_t nr, size_t *cap)
 {
@@ -531,7 +565,7 @@ static int add_cell(struct reader *r, const struct fb_testcase *testcase,
 		return wrap_at(r, blame(r, testcase, entry, axes, nr, bad));
 	FB_GROW(r->plan->cells, r->plan->nr_cells, *cap);
 	r->plan->cells[r->plan->nr_cells++] = cell;
-	return 0;
+	return check_needs(r, &cell, entry, axes, nr);
 }
 
 static int read_axes(struct reader *r, const struct fb_yaml *entry, struct axis *axes,
@@ -777,35 +811,41 @@ static bool is_counter(const char *metric)
 	       fb_str_has_prefix(metric, "time.") || fb_str_has_prefix(metric, "vmstat.");
 }
 
+int fb_plan_check_metric(const struct fb_plan *plan, int cell, const char *name,
+			 struct fb_error *err)
+{
+	struct fb_nearest near = {.name = name};
+	const struct fb_metric *table;
+	const char *hint;
+	size_t nr;
+
+	/* The counters (blk.*, iostat.*, time.*, vmstat.*) come with every cell. */
+	if (is_counter(name))
+		return 0;
+	for (size_t i = 0; i < plan->nr_cells; i++)
+		if ((cell < 0 || (size_t)cell == i) && fb_cell_yields(&plan->cells[i], name))
+			return 0;
+	table = fb_metrics(&nr);
+	for (size_t i = 0; i < nr; i++)
+		fb_nearest_offer(&near, table[i].name);
+	hint = fb_nearest_get(&near);
+	if (hint && strcmp(hint, name))
+		return fb_error_set(err, FB_ERROR_USAGE,
+				    "no cell gives the metric '%.64s'; did you mean '%s'?", name,
+				    hint);
+	return fb_error_set(err, FB_ERROR_USAGE, "no cell%s gives the metric '%.64s'",
+			    cell < 0 ? "" : " that was chosen", name);
+}
+
 static int read_bisect_metric(struct reader *r, const struct fb_yaml *node)
 {
-	const struct fb_plan *plan = r->plan;
+	struct fb_error why = FB_ERROR_INIT;
 	const char *name;
-	bool yields = false;
 
 	if (text_of(r, node, &name) < 0)
 		return -1;
-	for (size_t i = 0; i < plan->nr_cells; i++)
-		if (plan->bisect_cell < 0 || (size_t)plan->bisect_cell == i)
-			yields = yields || fb_cell_yields(&plan->cells[i], name);
-	/* The counters (blk.*, iostat.*, time.*, vmstat.*) come with every cell. */
-	yields = yields || is_counter(name);
-	if (!yields) {
-		struct fb_nearest near = {.name = name};
-		const struct fb_metric *table;
-		const char *hint;
-		size_t nr;
-
-		table = fb_metrics(&nr);
-		for (size_t i = 0; i < nr; i++)
-			fb_nearest_offer(&near, table[i].name);
-		hint = fb_nearest_get(&near);
-		if (hint && strcmp(hint, name))
-			return at(r, node, "no cell gives the metric '%.64s'; did you mean '%s'?",
-				  name, hint);
-		return at(r, node, "no cell%s gives the metric '%.64s'",
-			  plan->bisect_cell < 0 ? "" : " that was chosen", name);
-	}
+	if (fb_plan_check_metric(r->plan, r->plan->bisect_cell, name, &why) < 0)
+		return at(r, node, "%s", why.text);
 	r->plan->bisect_metric = fb_xstrdup(name);
 	return 0;
 }
@@ -924,16 +964,18 @@ int fb_plan_parse(const char *buf, size_t len, const char *name, const char *kco
 	FB_CLEANUP(fb_yaml_freep) struct fb_yaml *root = NULL;
 	FB_CLEANUP(fb_plan_freep) struct fb_plan *plan = NULL;
 	struct reader r = {.name = name, .kconfig_dir = kconfig_dir, .err = err};
+	int rc;
 
 	if (fb_yaml_parse(buf, len, name, &root, err) < 0)
 		return -1;
 	plan = new_plan(buf, len, name);
 	r.root = root;
 	r.plan = plan;
-	if (read_root(&r) < 0)
-		return -1;
-	*ret = FB_TAKE(plan);
-	return 0;
+	rc = read_root(&r);
+	fb_str_release(&r.fragments);
+	if (rc == 0)
+		*ret = FB_TAKE(plan);
+	return rc;
 }
 
 int fb_plan_load(const char *path, const char *kconfig_dir, struct fb_plan **ret,

@@ -57,6 +57,21 @@ void fb_plan_freep(struct fb_plan **plan);
 int fb_plan_select(const struct fb_plan *plan, const char *selector, int *ret,
 		   struct fb_error *err);
 
+/** fb_plan_min_effect() - Read "2%" or "0.02", from 0.01 % to 100 %. Errors: FB_ERROR_INPUT. */
+int fb_plan_min_effect(const char *text, double *ret, struct fb_error *err);
+
+/** fb_plan_confidence() - Read "99%" or "0.99", between 50 % and 100 %. Errors: FB_ERROR_INPUT. */
+int fb_plan_confidence(const char *text, double *ret, struct fb_error *err);
+
+/**
+ * fb_plan_check_metric() - Can a cell give the metric of that name?
+ * @cell: the one that was chosen, an index; -1: any of the plan.
+ *
+ * Errors: FB_ERROR_USAGE, with the nearest known name.
+ */
+int fb_plan_check_metric(const struct fb_plan *plan, int cell, const char *name,
+			 struct fb_error *err);
+
 /** fb_plan_default() - The text of the plan that is used when none is given; borrowed. */
 const char *fb_plan_default(void);
 
