@@ -151,6 +151,31 @@ static void changed(const struct fb_report *r, const char *with, struct fb_str *
 	fb_str_add(out, ")");
 }
 
+/* There is a change, but not of the kind that was looked for. */
+static bool is_other_way(const struct fb_report *r)
+{
+	bool lower = !strcmp(r->better, "lower is better");
+	double gain = lower ? -r->effect : r->effect;
+
+	if (!lower && strcmp(r->better, "higher is better"))
+		return false;
+	/* The interval must be on that side, too. */
+	if (!r->has_effect || !(r->effect_lo > 0 || r->effect_hi < 0) ||
+	    fabs(r->effect) < r->min_effect)
+		return false;
+	return !strcmp(r->looked_for, gain > 0 ? "regression" : "improvement");
+}
+
+static void none_but_other_way(const struct fb_report *r, struct fb_str *out)
+{
+	const char *other = strcmp(r->looked_for, "regression") ? "regression" : "improvement";
+
+	fb_str_addf(out,
+		    "No %s: the ends differ the other way, by %+.*f%% (%s).\n"
+		    "--change %s looks for that; if it is none, --better is the wrong way round.\n",
+		    r->looked_for, digits(r->effect, 1), 100 * r->effect, r->better, other);
+}
+
 static void headline(const struct fb_report *r, struct fb_str *out)
 {
 	const char *v = r->verdict;
@@ -162,6 +187,8 @@ static void headline(const struct fb_report *r, struct fb_str *out)
 		changed(r, "one of these commits", out);
 		fb_str_add(out, ".\nWhat lies between them cannot be tested, so they cannot be "
 				"told apart:\n\n");
+	} else if (!strcmp(v, "none") && is_other_way(r)) {
+		none_but_other_way(r, out);
 	} else if (!strcmp(v, "none")) {
 		fb_str_addf(out, "No %s: the ends do not differ by %.3g%% or more",
 			    strcmp(r->looked_for, "any") ? r->looked_for : "change",

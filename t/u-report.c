@@ -267,6 +267,39 @@ static void base_bad_reads_as_agreed(void **state)
 	check_golden("base-bad", &r);
 }
 
+/* "do not differ" would stand above a change that is there. */
+static void none_tells_a_change_the_other_way(void **state)
+{
+	static const struct {
+		const char *looked_for, *better;
+		double effect;
+		bool other;
+	} cases[] = {
+		{"regression", "lower is better", -0.064, true},
+		{"regression", "higher is better", 0.064, true},
+		{"improvement", "higher is better", -0.064, true},
+		{"regression", "lower is better", 0.064, false},
+		{"regression", "neither is better", 0.064, false},
+		{"regression", "lower is better", -0.0001, false},
+	};
+
+	for (size_t i = 0; i < FB_ARRAY_SIZE(cases); i++) {
+		struct fb_report r = base_report();
+		FB_CLEANUP(fb_freep) char *plain = NULL;
+
+		r.verdict = "none";
+		r.looked_for = cases[i].looked_for;
+		r.better = cases[i].better;
+		r.effect = cases[i].effect;
+		r.effect_lo = r.effect - 0.00001;
+		r.effect_hi = r.effect + 0.00001;
+		plain = rendered(&fb_reporter_plain, &r);
+		assert_int_equal(strstr(plain, "differ the other way, by ") != NULL,
+				 cases[i].other);
+		assert_int_equal(strstr(plain, "do not differ") != NULL, !cases[i].other);
+	}
+}
+
 /* No boot gave a number: none may be shown. */
 static void untestable_reads_as_agreed(void **state)
 {
@@ -569,6 +602,7 @@ int main(void)
 		cmocka_unit_test(range_reads_as_agreed),
 		cmocka_unit_test(none_reads_as_agreed),
 		cmocka_unit_test(none_says_what_was_looked_for),
+		cmocka_unit_test(none_tells_a_change_the_other_way),
 		cmocka_unit_test(undecided_reads_as_agreed),
 		cmocka_unit_test(something_else_reads_as_agreed),
 		cmocka_unit_test(base_bad_reads_as_agreed),

@@ -163,7 +163,7 @@ static void fill_numbers(struct fb_reporting *r, const struct fb_bisect *b, json
 	p->metric = metric ? metric : b->metric;
 	m = p->metric ? fb_metric_find(p->metric) : NULL;
 	p->unit = m ? m->unit : "as the command says";
-	p->better = "direction not known";
+	p->better = m ? fb_better_name(m->better) : "direction not known";
 	if (index >= 0 && (size_t)index < b->plan->nr_cells) {
 		const struct fb_cell *c = &b->plan->cells[index];
 
