@@ -71,17 +71,39 @@ static const char *below(const char *top, const char *path)
 	return !strncmp(path, top, len) && path[len] == '/' ? path + len + 1 : NULL;
 }
 
+/* @text is taken over. */
+static void say(const struct fb_observer *observer, char *text)
+{
+	struct fb_progress p = {.text = text, .posterior = -1, .eta_s = -1};
+
+	if (observer->tell)
+		observer->tell(observer->ctx, &p);
+	free(text);
+}
+
 static void replace(char **word, char *with, const struct fb_oid *bad,
 		    const struct fb_observer *observer)
 {
-	FB_CLEANUP(fb_freep)
-	char *text = fb_xasprintf("using %s, which is not in %.12s", with, bad->hex);
-	struct fb_progress p = {.text = text, .posterior = -1, .eta_s = -1};
-
 	free(*word);
 	*word = with;
-	if (observer->tell)
-		observer->tell(observer->ctx, &p);
+	say(observer, fb_xasprintf("using %s, which is not in %.12s", with, bad->hex));
+}
+
+/*
+ * What git tracks is taken from each commit, also when the user has changed it: by its absolute
+ * path a script that looks beside itself would measure the user's checkout instead.
+ */
+static int tell_modified(struct fb_history *history, const char *rel,
+			 const struct fb_observer *observer, struct fb_error *err)
+{
+	int modified = fb_history_modified(history, rel, err);
+
+	if (modified > 0)
+		say(observer,
+		    fb_xasprintf("using %s as each commit has it; your uncommitted changes "
+				 "are not used (a copy outside of git would be)",
+				 rel));
+	return modified < 0 ? -1 : 0;
 }
 
 static int locate_word(struct fb_history *history, const struct fb_oid *bad, char **word,
@@ -102,6 +124,8 @@ static int locate_word(struct fb_history *history, const struct fb_oid *bad, cha
 		if (ignored < 0)
 			return -1;
 	}
+	if (tracked && tell_modified(history, rel, observer, err) < 0)
+		return -1;
 	if (!tracked && (program || !ignored)) {
 		replace(word, fb_xstrdup(path), bad, observer);
 	} else if (tracked && program) {

@@ -31,7 +31,7 @@ int fb_command_plan_text(const struct fb_command_plan *plan, char **ret, struct 
  * The command runs at the top of a worktree that holds what git tracks. So the program, and
  * arguments that name a file that git neither tracks nor ignores, become absolute paths; a
  * program that the commits bring along stays theirs, relative to the top. @observer hears of
- * each file of the user's.
+ * each file of the user's, and of each that the user has changed and the commits bring along.
  */
 int fb_command_locate(struct fb_history *history, const struct fb_oid *bad, char **argv,
 		      const struct fb_observer *observer, struct fb_error *err);

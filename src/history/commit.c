@@ -297,6 +297,18 @@ int fb_history_holds(struct fb_history *history, const struct fb_oid *oid, const
 	return rc == 0;
 }
 
+int fb_history_modified(struct fb_history *history, const char *path, struct fb_error *err)
+{
+	unsigned flags = 0;
+
+	if (git_repository_is_bare(history->repo))
+		return 0;
+	if (git_status_file(&flags, history->repo, path))
+		return fb_git_error(err, "status of '%s'", path);
+	return (flags & (GIT_STATUS_INDEX_MODIFIED | GIT_STATUS_WT_MODIFIED |
+			 GIT_STATUS_INDEX_TYPECHANGE | GIT_STATUS_WT_TYPECHANGE)) != 0;
+}
+
 int fb_history_ignored(struct fb_history *history, const char *path, struct fb_error *err)
 {
 	int ignored = 0;

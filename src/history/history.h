@@ -74,6 +74,13 @@ void fb_commit_release(struct fb_commit *commit);
 int fb_history_holds(struct fb_history *history, const struct fb_oid *oid, const char *path,
 		     struct fb_error *err);
 
+/**
+ * fb_history_modified() - Does @path, in the user's worktree, differ from what is committed there?
+ *
+ * Return: 1, 0, or -1.
+ */
+int fb_history_modified(struct fb_history *history, const char *path, struct fb_error *err);
+
 /** fb_history_ignored() - Would git, in the user's worktree, ignore @path? Return: 1, 0, or -1. */
 int fb_history_ignored(struct fb_history *history, const char *path, struct fb_error *err);
 

@@ -319,7 +319,7 @@ static int check_ends(struct walk *w, uint32_t bad, const uint32_t *good, size_t
 		uint32_t g = good_above(w, good, nr_good, bad);
 
 		return fb_error_set(err, FB_ERROR_USAGE,
-				    "the bad end %s is an ancestor of the good end %s",
+				    "the bad end %s is an ancestor of the good end %s: swapped?",
 				    hex_of(w, bad, a), hex_of(w, g, b));
 	}
 	for (uint32_t i = 0; i < w->nr && !common; i++)
