@@ -25,13 +25,15 @@ const struct fb_command fb_commands[] = {
 	{NULL, NULL, NULL},
 };
 
-static int usage(bool wanted)
+/* @first: only the commands whose name begins so; "" for all. */
+static int usage(const char *first, bool wanted)
 {
 	FB_CLEANUP(fb_str_release) struct fb_str out = FB_STR_INIT;
 
-	fb_str_add(&out, "usage: firstbad [-C DIR] COMMAND [OPTIONS] [ARGUMENTS]\n\ncommands:\n");
+	fb_str_addf(&out, "usage: firstbad [-C DIR] %s [OPTIONS] [ARGUMENTS]\n\ncommands:\n",
+		    *first ? "bisect COMMAND" : "COMMAND");
 	for (const struct fb_command *c = fb_commands; c->name; c++)
-		if (c->summary)
+		if (c->summary && fb_str_has_prefix(c->name, first))
 			fb_str_addf(&out, "  %-14s %s\n", c->name, c->summary);
 	fb_str_add(&out, "\n`firstbad COMMAND --help` tells more; the manual is firstbad(1).\n");
 	if (wanted)
@@ -53,6 +55,33 @@ static int matches(const struct fb_command *c, int argc, char **argv)
 	return 2;
 }
 
+static bool is_help(const char *word)
+{
+	return !strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help");
+}
+
+/* What is no command: a word, an option too early, or "bisect" with what it has not got. */
+static int no_command(int argc, char **argv)
+{
+	if (!strcmp(argv[0], "-C"))
+		fputs("firstbad: -C needs a directory\n", stderr);
+	else if (*argv[0] == '-')
+		fprintf(stderr,
+			"firstbad: '%s': only -C DIR, --help and --version come before the "
+			"command; other options come after it\n",
+			argv[0]);
+	else if (strcmp(argv[0], "bisect") != 0)
+		fprintf(stderr, "firstbad: no command '%s'; see firstbad --help\n", argv[0]);
+	else if (argc > 1 && is_help(argv[1]))
+		return usage("bisect ", true);
+	else {
+		if (argc > 1)
+			fprintf(stderr, "firstbad: no command 'bisect %s'\n", argv[1]);
+		return usage("bisect ", false);
+	}
+	return FB_EXIT_USAGE;
+}
+
 int main(int argc, char **argv)
 {
 	int i = 1;
@@ -66,9 +95,9 @@ int main(int argc, char **argv)
 		i += 2;
 	}
 	if (i >= argc)
-		return usage(false);
-	if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h") || !strcmp(argv[i], "help"))
-		return usage(true);
+		return usage("", false);
+	if (is_help(argv[i]))
+		return usage("", true);
 	if (!strcmp(argv[i], "--version"))
 		return fb_put(PACKAGE_STRING "\n");
 	for (const struct fb_command *c = fb_commands; c->name; c++) {
@@ -77,8 +106,5 @@ int main(int argc, char **argv)
 		if (words)
 			return c->run(argc - i - words + 1, argv + i + words - 1);
 	}
-	fprintf(stderr, "firstbad: no command '%s%s%s'; see firstbad --help\n", argv[i],
-		!strcmp(argv[i], "bisect") && i + 1 < argc ? " " : "",
-		!strcmp(argv[i], "bisect") && i + 1 < argc ? argv[i + 1] : "");
-	return FB_EXIT_USAGE;
+	return no_command(argc - i, argv + i);
 }

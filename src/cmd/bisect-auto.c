@@ -32,12 +32,14 @@ static int begin(const struct auto_opts *o, struct fb_bisect_cmd *c, char **revs
 	args.metric = o->metric ? o->metric : c->plan->bisect_metric;
 	if (o->cell && fb_plan_select(c->plan, o->cell, &args.cell, err) < 0)
 		return fb_error_wrap(err, "--cell");
+	if (o->metric && fb_plan_check_metric(c->plan, args.cell, o->metric, err) < 0)
+		return fb_error_wrap(err, "--metric");
 	if (fb_history_resolve(c->history, revs[0], &args.bad, err) < 0)
 		return -1;
 	for (int i = 1; i < nr_revs; i++)
 		if (fb_history_resolve(c->history, revs[i], &good[args.nr_good++], err) < 0)
 			return -1;
-	return fb_bisect_begin(c->store, c->history, c->plan, &args, &c->session, err);
+	return fb_bisect_cmd_begin(c, &args, revs[0], revs + 1, (size_t)nr_revs - 1, err);
 }
 
 /* An option that would be ignored is a mistake that is told at once, not after hours. */
@@ -86,7 +88,7 @@ int fb_cmd_bisect_auto(int argc, char **argv)
 		return fb_fail(&err);
 	rc = first < argc ? begin(&o, &c, argv + first, argc - first, &err)
 			  : fb_bisect_cmd_find(&c, o.session, &err);
-	if (rc < 0 || fb_bisect_cmd_run(&c, &o.common, first < argc, &err) < 0)
+	if (rc < 0 || fb_bisect_cmd_run(&c, &o.common, "auto", first < argc, &err) < 0)
 		return fb_fail(&err);
 	rc = fb_bisect_cmd_report(&c, fb_reporter_find(o.common.json ? "json" : "plain"));
 	return rc ? rc : fb_bisect_cmd_exit(&c);

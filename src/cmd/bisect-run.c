@@ -39,10 +39,15 @@ static int load_plan(const struct run_opts *o, char **argv, struct fb_plan **ret
 				       .max_runs = o->max_runs,
 				       .flaky = o->flaky};
 	FB_CLEANUP(fb_freep) char *kconfigs = fb_kconfig_dir(), *text = NULL;
+	double v;
 
 	if (strcmp(better, "higher") && strcmp(better, "lower") && strcmp(better, "neither"))
 		return fb_error_set(err, FB_ERROR_USAGE, "--better '%s' is not higher or lower",
 				    better);
+	if (o->min_effect && fb_plan_min_effect(o->min_effect, &v, err) < 0)
+		return fb_error_wrap(err, "--min-effect");
+	if (o->confidence && fb_plan_confidence(o->confidence, &v, err) < 0)
+		return fb_error_wrap(err, "--confidence");
 	if (fb_command_plan_text(&plan, &text, err) < 0)
 		return -1;
 	return fb_plan_parse(text, strlen(text), "(command line)", kconfigs, ret, err);
@@ -113,7 +118,8 @@ static int begin(const struct run_opts *o, struct fb_bisect_cmd *c, char **words
 	*ret_fresh = same == 0;
 	if (same)
 		return same < 0 ? -1 : 0;
-	return fb_bisect_begin(c->store, c->history, c->plan, &args, &c->session, err);
+	return fb_bisect_cmd_begin(c, &args, o->bad ? o->bad : "HEAD", o->good,
+				   fb_strv_len(o->good), err);
 }
 
 /* An option that would be ignored is a mistake. */
@@ -151,7 +157,7 @@ static int run(const struct run_opts *o, char **words, struct fb_bisect_cmd *c,
 		return -1;
 	if (*words ? begin(o, c, words, &fresh, err) : fb_bisect_cmd_find(c, o->session, err))
 		return -1;
-	return fb_bisect_cmd_run(c, &o->common, fresh, err);
+	return fb_bisect_cmd_run(c, &o->common, "run", fresh, err);
 }
 
 int fb_cmd_bisect_run(int argc, char **argv)

@@ -96,9 +96,7 @@ int fb_cmd_bisect_status(int argc, char **argv)
 	if (rc >= 0)
 		return rc;
 	if (fb_at_most(argc, argv, first + 1, &err) < 0 ||
-	    fb_bisect_cmd_open(&c, &common, &err) < 0 ||
-	    fb_bisect_cmd_find(&c, first < argc ? argv[first] : NULL, &err) < 0 ||
-	    fb_bisect_cmd_load(&c, &err) < 0)
+	    fb_bisect_cmd_read(&c, &common, first < argc ? argv[first] : NULL, &err) < 0)
 		return fb_fail(&err);
 	status_text(c.b, &out);
 	if (status_leaders(c.b, &out, leaders, &err) < 0)

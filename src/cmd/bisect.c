@@ -37,23 +37,63 @@ int fb_bisect_cmd_find(struct fb_bisect_cmd *c, const char *name, struct fb_erro
 	if (!found)
 		return fb_error_set(
 			err, FB_ERROR_USAGE,
-			"no bisection of this worktree yet: give the good and the bad end");
+			"no bisection of this worktree yet: begin one with 'firstbad bisect auto' "
+			"or 'bisect run'");
 	return fb_session_plan(&c->session, &c->plan, err);
 }
 
-int fb_bisect_cmd_load(struct fb_bisect_cmd *c, struct fb_error *err)
+/* Replay .session; it is taken over. */
+static int load(struct fb_bisect_cmd *c, struct fb_error *err)
 {
 	return fb_bisect_load(c->store, c->history, c->plan, &c->session, &c->b, err);
 }
 
-int fb_bisect_cmd_run(struct fb_bisect_cmd *c, const struct fb_common *common, bool fresh,
-		      struct fb_error *err)
+int fb_bisect_cmd_read(struct fb_bisect_cmd *c, const struct fb_common *common, const char *name,
+		       struct fb_error *err)
+{
+	struct fb_common there = *common;
+	int found;
+
+	if (!name)
+		return fb_bisect_cmd_open(c, common, err) < 0 ||
+				       fb_bisect_cmd_find(c, NULL, err) < 0
+			       ? -1
+			       : load(c, err);
+	if (fb_enter(common, err) < 0 || fb_open_store(&c->store, err) < 0)
+		return -1;
+	found = fb_store_session_find(c->store, NULL, name, "bisect", &c->session, err);
+	if (found == 0)
+		fb_error_set(err, FB_ERROR_USAGE, "no bisection has the name '%s'", name);
+	if (found <= 0)
+		return -1;
+	if (!there.repo)
+		there.repo = c->session.repo;
+	if (fb_open_history(&there, &c->history, err) < 0 ||
+	    fb_session_plan(&c->session, &c->plan, err) < 0)
+		return -1;
+	return load(c, err);
+}
+
+int fb_bisect_cmd_begin(struct fb_bisect_cmd *c, const struct fb_bisect_args *args, const char *bad,
+			char *const *good, size_t nr_good, struct fb_error *err)
+{
+	FB_CLEANUP(fb_str_release) struct fb_str names = FB_STR_INIT;
+
+	if (fb_bisect_begin(c->store, c->history, c->plan, args, &c->session, err) == 0)
+		return 0;
+	for (size_t i = 0; i < nr_good; i++)
+		fb_str_addf(&names, " %s", good[i]);
+	return fb_error_wrap(err, "bad %s, good%s", bad, fb_str_cstr(&names));
+}
+
+int fb_bisect_cmd_run(struct fb_bisect_cmd *c, const struct fb_common *common, const char *command,
+		      bool fresh, struct fb_error *err)
 {
 	FB_CLEANUP(fb_freep) char *self = fb_self(err);
 	struct fb_error drop_err = FB_ERROR_INIT;
 	struct fb_lab_setup setup;
 
-	if (!self || fb_bisect_cmd_load(c, err) < 0)
+	if (!self || load(c, err) < 0)
 		return -1;
 	if (!strcmp(c->b->session.state, "done"))
 		return 0;
@@ -70,7 +110,15 @@ int fb_bisect_cmd_run(struct fb_bisect_cmd *c, const struct fb_common *common, b
 			fb_store_session_drop(c->store, c->b->session.id, &drop_err);
 		return -1;
 	}
-	return fb_bisect_run(c->b, c->lab, err);
+	if (fb_bisect_run(c->b, c->lab, err) == 0)
+		return 0;
+	if (err->code == FB_ERROR_STOPPED) {
+		fb_error_clear(err);
+		fb_error_set(err, FB_ERROR_STOPPED,
+			     "stopped by a signal; to go on: firstbad bisect %s --session %s",
+			     command, c->b->session.name);
+	}
+	return -1;
 }
 
 int fb_bisect_cmd_report(const struct fb_bisect_cmd *c, const struct fb_reporter *reporter)

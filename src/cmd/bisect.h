@@ -24,15 +24,27 @@ void fb_bisect_cmd_release(struct fb_bisect_cmd *c);
 /** fb_bisect_cmd_find() - The session of that name, or (NULL) the newest one of this worktree. */
 int fb_bisect_cmd_find(struct fb_bisect_cmd *c, const char *name, struct fb_error *err);
 
-/** fb_bisect_cmd_load() - Replay .session; it is taken over. */
-int fb_bisect_cmd_load(struct fb_bisect_cmd *c, struct fb_error *err);
+/**
+ * fb_bisect_cmd_read() - Open the session of that name (NULL: the newest one of this worktree) to
+ * look at it. One that is named is found wherever the user stands.
+ */
+int fb_bisect_cmd_read(struct fb_bisect_cmd *c, const struct fb_common *common, const char *name,
+		       struct fb_error *err);
+
+/**
+ * fb_bisect_cmd_begin() - Store a new session.
+ * @bad, @good, @nr_good: the ends as the user named them, for errors.
+ */
+int fb_bisect_cmd_begin(struct fb_bisect_cmd *c, const struct fb_bisect_args *args, const char *bad,
+			char *const *good, size_t nr_good, struct fb_error *err);
 
 /**
  * fb_bisect_cmd_run() - Load the session and go on until there is a verdict.
+ * @command: "auto" or "run", told to the user who stops it.
  * @fresh: it was made just now, and is forgotten when it cannot start.
  */
-int fb_bisect_cmd_run(struct fb_bisect_cmd *c, const struct fb_common *common, bool fresh,
-		      struct fb_error *err);
+int fb_bisect_cmd_run(struct fb_bisect_cmd *c, const struct fb_common *common, const char *command,
+		      bool fresh, struct fb_error *err);
 
 /** fb_bisect_cmd_report() - Print the report; an exit status. */
 int fb_bisect_cmd_report(const struct fb_bisect_cmd *c, const struct fb_reporter *reporter);

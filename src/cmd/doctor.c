@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `firstbad doctor`: what works on this host, and what to do about the rest. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -147,6 +148,10 @@ int fb_cmd_doctor(int argc, char **argv)
 		return rc;
 	if (fb_at_most(argc, argv, first, &err) < 0 || fb_enter(&common, &err) < 0)
 		return fb_fail(&err);
+	if (kernel && access(kernel, R_OK) < 0) {
+		fb_error_set(&err, FB_ERROR_USAGE, "--kernel '%s': %s", kernel, strerror(errno));
+		return fb_fail(&err);
+	}
 	check_tools(rows);
 	check_disk(rows, "cache", fb_dir_cache());
 	check_disk(rows, "data", fb_dir_data());

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `firstbad measure`: run a plan's matrix on some revisions. */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,8 @@
  */
 #define GUESS_BOOT_S 15
 #define GUESS_CELL_S 8
+
+#define BOOTS_OF_PLAN UINT_MAX
 
 struct opts {
 	struct fb_common common;
@@ -162,6 +165,8 @@ static void print_plain(const struct fb_plan *plan, const struct fb_measured *m,
 		FB_CLEANUP(fb_freep) char *label = fb_cell_label(&plan->cells[c]);
 		FB_CLEANUP(fb_strvp) char **names = metrics_of(m, nr, key);
 
+		if (!names)
+			continue;
 		fb_str_addf(out, "\n%s\n", label);
 		for (size_t k = 0; names && names[k]; k++) {
 			const struct fb_metric *metric = fb_metric_find(names[k]);
@@ -171,12 +176,21 @@ static void print_plain(const struct fb_plan *plan, const struct fb_measured *m,
 			print_series(m, nr, key, names[k], alpha, plan->min_effect, out);
 		}
 	}
-	if (nr > 1)
+	if (comparisons(plan, m, nr))
 		fb_str_addf(out,
 			    "\nIn brackets: 95%% intervals. \"differs\" is wrong for any of %zu "
 			    "comparisons with "
 			    "probability %.2g at most.\n",
 			    comparisons(plan, m, nr), 1 - plan->confidence);
+}
+
+static bool is_measured(const struct fb_measured *m, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		for (size_t j = 0; j < m[i].nr_boots; j++)
+			if (m[i].boots[j].nr_samples)
+				return true;
+	return false;
 }
 
 static json_t *boot_json(const struct fb_store_boot *boot)
@@ -321,6 +335,20 @@ static int dry_run(const struct fb_plan *plan, const struct opts *o, unsigned bo
 	return rc;
 }
 
+/* Without revisions a plan can be checked anywhere. */
+static int check_revs(const struct opts *o, struct fb_error *err)
+{
+	FB_CLEANUP(fb_history_freep) struct fb_history *history = NULL;
+	struct fb_oid oid;
+
+	if (fb_open_history(&o->common, &history, err) < 0)
+		return -1;
+	for (char **rev = o->revs; *rev; rev++)
+		if (fb_history_resolve(history, *rev, &oid, err) < 0)
+			return fb_error_wrap(err, "--rev");
+	return 0;
+}
+
 static int run(const struct opts *o, const struct fb_plan *plan, unsigned boots,
 	       struct fb_error *err)
 {
@@ -363,6 +391,8 @@ static int run(const struct opts *o, const struct fb_plan *plan, unsigned boots,
 	rc = fb_store_session_end(store, session.id, verdict, err);
 	if (rc == 0)
 		rc = fb_put(fb_str_cstr(&out));
+	if (rc == 0 && !is_measured(m, nr))
+		rc = FB_EXIT_UNTESTABLE;
 	fb_str_release(&out);
 	fb_measured_free(m, nr);
 	return rc;
@@ -370,7 +400,7 @@ static int run(const struct opts *o, const struct fb_plan *plan, unsigned boots,
 
 int fb_cmd_measure(int argc, char **argv)
 {
-	struct opts o = {.revs = NULL};
+	struct opts o = {.boots = BOOTS_OF_PLAN};
 	const struct fb_opt opts[] = {
 		FB_COMMON_OPTS(o.common),
 		{"rev", 0, FB_OPT_STRINGS, &o.revs, "REV",
@@ -383,6 +413,7 @@ int fb_cmd_measure(int argc, char **argv)
 	FB_CLEANUP(fb_plan_freep) struct fb_plan *plan = NULL;
 	FB_CLEANUP(fb_strvp) char **revs = NULL;
 	struct fb_error err = FB_ERROR_INIT;
+	bool has_revs;
 	unsigned boots;
 	int first, rc = fb_opt_parse(
 			   argc, argv, "measure [PLAN] --rev REV...",
@@ -394,15 +425,21 @@ int fb_cmd_measure(int argc, char **argv)
 		fb_strvp(&o.revs);
 		return rc;
 	}
-	if (!o.revs)
+	has_revs = o.revs != NULL;
+	if (!has_revs)
 		fb_strv_add(&o.revs, "HEAD");
 	revs = o.revs;
 	if (fb_at_most(argc, argv, first + 1, &err) < 0 || fb_enter(&o.common, &err) < 0 ||
 	    fb_load_plan(first < argc ? argv[first] : NULL, &plan, &err) < 0)
 		return fb_fail(&err);
-	boots = o.boots ? o.boots : plan->boots_min;
+	if (o.boots == 0) {
+		fb_error_set(&err, FB_ERROR_USAGE, "--boots 0 measures nothing");
+		return fb_fail(&err);
+	}
+	boots = o.boots != BOOTS_OF_PLAN ? o.boots : plan->boots_min;
 	if (o.dry_run)
-		return dry_run(plan, &o, boots);
+		return has_revs && check_revs(&o, &err) < 0 ? fb_fail(&err)
+							    : dry_run(plan, &o, boots);
 	rc = run(&o, plan, boots, &err);
 	return rc < 0 ? fb_fail(&err) : rc;
 }

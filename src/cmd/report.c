@@ -34,9 +34,7 @@ int fb_cmd_report(int argc, char **argv)
 			     fb_str_cstr(&known));
 		return fb_fail(&err);
 	}
-	if (fb_bisect_cmd_open(&c, &common, &err) < 0 ||
-	    fb_bisect_cmd_find(&c, first < argc ? argv[first] : NULL, &err) < 0 ||
-	    fb_bisect_cmd_load(&c, &err) < 0)
+	if (fb_bisect_cmd_read(&c, &common, first < argc ? argv[first] : NULL, &err) < 0)
 		return fb_fail(&err);
 	return fb_bisect_cmd_report(&c, reporter);
 }

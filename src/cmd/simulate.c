@@ -387,8 +387,14 @@ int fb_cmd_simulate(int argc, char **argv)
 		fb_error_set(&err, FB_ERROR_USAGE, "--dag FILE or --dag line:N is needed");
 		return fb_fail(&err);
 	}
-	if (fb_enter(&common, &err) < 0 || fb_dagfile_load(a.dag, &file, &err) < 0)
+	if (fb_enter(&common, &err) < 0)
 		return fb_fail(&err);
+	if (fb_dagfile_load(a.dag, &file, &err) < 0) {
+		/* A name that leads to no history is the user's mistake, not the system's. */
+		if (err.code == FB_ERROR_SYSTEM)
+			err.code = FB_ERROR_USAGE;
+		return fb_fail(&err);
+	}
 	world.dag = file.dag;
 	fb_progress_observer(&common);
 	if (fb_simulate(&world, a.trials, a.jobs, tell, &a.trials, &s, &err) < 0) {
