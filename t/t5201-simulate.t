@@ -129,7 +129,7 @@ fb_expect 'wrong options are one error, before anything runs' '
 fb_expect 'a wrong file is file, line and what was expected' '
 	printf "# 3 commits\n\n0\n7\n" >wrong.dag &&
 	refused "wrong.dag:4: expected parents before commit 2, not 7" --dag wrong.dag --shift 1 &&
-	fb_must_fail 74 firstbad simulate --dag nosuch.dag --shift 1 2>err && one_error &&
+	fb_must_fail 64 firstbad simulate --dag nosuch.dag --shift 1 2>err && one_error &&
 	fb_grep nosuch.dag err
 '
 
