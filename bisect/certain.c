@@ -4,11 +4,20 @@
  * it is, and what is left are the candidates that contradict no verdict, all equally probable.
  *
  * The ends are taken at their word, as `git bisect` does. Only when no verdict ever spoke for one
- * side, so that its end alone carries the answer, that end is tested last.
+ * side, so that its end alone carries the answer, that end is tested last; earlier when commits
+ * are skipped, as a script that never gives a verdict must name nobody.
  */
 #include "bisect/search-impl.h"
 
 #include <math.h>
+
+/* After so many skips an end is tested whose side no verdict spoke for. */
+#define SKIPS_TRY_END 2
+/*
+ * After so many, with no verdict but of the ends and an end skipped, the script or the range is
+ * at fault: the rest is not run. More than that end alone, as git does without the ends.
+ */
+#define SKIPS_GIVE_UP 6
 
 static void no_priors(struct fb_model *model, double min_effect, const double rate[2])
 {
@@ -110,29 +119,60 @@ static uint32_t weigh(struct fb_search *s)
 	return nr;
 }
 
-/* Asks for the end of a side that no verdict spoke for. False when there is none to ask. */
-static bool ask_silent_end(struct fb_search *s)
-{
-	int said = SAID_NOTHING;
+struct told {
+	int by_any;	  /* enum said: by any boot */
+	bool by_middle;	  /* some commit that is no end gave a verdict */
+	uint32_t skipped; /* commits */
+};
 
-	for (size_t i = 0; i < s->nr_image; i++)
-		said |= said_of(s, s->image[i].root);
-	return (!(said & SAID_OLD) && fb_ask(s, s->good, 1, FB_SEARCH_WHY_END)) ||
-	       (!(said & SAID_NEW) && fb_ask(s, s->bad, 1, FB_SEARCH_WHY_END));
+static struct told what_is_told(const struct fb_search *s)
+{
+	struct told told = {.by_any = SAID_NOTHING};
+
+	for (uint32_t v = 0; v < s->nr_nodes; v++) {
+		const struct node *n = &s->node[v];
+
+		for (uint32_t i = 0; i < n->nr; i++)
+			told.by_any |= n->value[i] > 0 ? SAID_NEW : SAID_OLD;
+		told.by_middle = told.by_middle || (n->nr && !n->good && v != s->bad);
+		told.skipped += n->skip;
+	}
+	return told;
+}
+
+/* Asks for the end of a side that no verdict spoke for. False when there is none to ask. */
+static bool ask_silent_end(struct fb_search *s, const struct told *told)
+{
+	return (!(told->by_any & SAID_OLD) && fb_ask(s, fb_good_end(s), 1, FB_SEARCH_WHY_END)) ||
+	       (!(told->by_any & SAID_NEW) && fb_ask(s, s->bad, 1, FB_SEARCH_WHY_END));
+}
+
+/* Lists the ends that are skipped and whose side no verdict spoke for. */
+static bool list_mute_ends(struct fb_search *s, const struct told *told)
+{
+	return fb_list_untestable(s, !(told->by_any & SAID_OLD), !(told->by_any & SAID_NEW));
+}
+
+/* All that was left contradicts a verdict. The end that was not believed may be the reason. */
+static void conclude_contradiction(struct fb_search *s, const struct told *told)
+{
+	s->state->other = told->by_any != SAID_OLD;
+	fb_conclude(s, s->state->other > 0 ? FB_VERDICT_OTHER : FB_VERDICT_NONE, 1);
 }
 
 void fb_certain_search(struct fb_search *s)
 {
 	struct state *st = s->state;
 	bool spent = s->params.max_total && s->nr_boots >= s->params.max_total;
+	struct told told;
 
 	if (!bases_are_settled(s))
 		return;
+	told = what_is_told(s);
 	fb_make_clusters(s);
 	st->nr_left = weigh(s);
 	if (!st->nr_left) {
-		st->other = 1;
-		fb_conclude(s, FB_VERDICT_OTHER, 1);
+		conclude_contradiction(s, &told);
 		return;
 	}
 	st->searching = true;
@@ -140,8 +180,18 @@ void fb_certain_search(struct fb_search *s)
 	fb_sum_ancestors(s, 0);
 	fb_make_classes(s);
 	fb_leading_class(s);
-	if (fb_ask_best_split(s) || ask_silent_end(s))
+	if (told.skipped >= SKIPS_TRY_END && ask_silent_end(s, &told))
 		return;
+	if (told.skipped >= SKIPS_GIVE_UP && !told.by_middle && list_mute_ends(s, &told)) {
+		fb_conclude(s, FB_VERDICT_UNTESTABLE, 0);
+		return;
+	}
+	if (fb_ask_best_split(s) || ask_silent_end(s, &told))
+		return;
+	if (list_mute_ends(s, &told)) {
+		fb_conclude(s, FB_VERDICT_UNTESTABLE, 0);
+		return;
+	}
 	fb_list_credible(s);
 	fb_conclude(s,
 		    st->nr_nodes == 1 ? FB_VERDICT_FOUND

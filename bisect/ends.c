@@ -5,6 +5,17 @@
 #include <math.h>
 #include <string.h>
 
+uint32_t fb_good_end(const struct fb_search *s)
+{
+	uint32_t good = s->good;
+
+	for (uint32_t v = 0;
+	     v < s->nr_nodes && s->node[good].skip && fb_bootable_node(s, good) == FB_NO_NODE; v++)
+		if (s->node[v].good && !s->node[v].skip)
+			good = v;
+	return good;
+}
+
 void fb_look_at_ends(struct fb_search *s, struct ends *e)
 {
 	struct image *bad = fb_find_image(s, s->bad);
@@ -35,12 +46,7 @@ void fb_look_at_ends(struct fb_search *s, struct ends *e)
 	if (e->sum.nr_good && e->sum.nr_bad)
 		s->model.family->ends_test(&s->model, &e->sum, s->min_shift, s->params.direction,
 					   &e->differ, &e->same);
-	e->good = s->good;
-	for (uint32_t v = 0;
-	     v < s->nr_nodes && s->node[e->good].skip && fb_bootable_node(s, e->good) == FB_NO_NODE;
-	     v++)
-		if (s->node[v].good && !s->node[v].skip)
-			e->good = v;
+	e->good = fb_good_end(s);
 }
 
 /* ABBA: the end with fewer boots; with equal numbers the one that was not asked last. */
@@ -71,6 +77,19 @@ static bool end_is_untestable(const struct fb_search *s, uint32_t end)
 	return true;
 }
 
+bool fb_list_untestable(struct fb_search *s, bool good, bool bad)
+{
+	uint32_t end = fb_good_end(s), nr = 0;
+
+	good = good && end_is_untestable(s, end);
+	bad = bad && end_is_untestable(s, s->bad);
+	for (uint32_t v = 0; v < s->nr_nodes; v++)
+		if ((good && v == end) || (bad && v == s->bad))
+			s->found[nr++] = v;
+	s->state->nr_nodes = nr;
+	return nr > 0;
+}
+
 /* True when the search can begin; else the state holds what to do. */
 bool fb_ends_are_settled(struct fb_search *s, const struct ends *e)
 {
@@ -78,8 +97,7 @@ bool fb_ends_are_settled(struct fb_search *s, const struct ends *e)
 	unsigned min = s->params.min_boots;
 	bool enough = e->sum.nr_good >= min && e->sum.nr_bad >= min;
 
-	if ((e->sum.nr_good < min && end_is_untestable(s, e->good)) ||
-	    (e->sum.nr_bad < min && end_is_untestable(s, s->bad))) {
+	if (fb_list_untestable(s, e->sum.nr_good < min, e->sum.nr_bad < min)) {
 		fb_conclude(s, FB_VERDICT_UNTESTABLE, 0);
 		return false;
 	}

@@ -163,6 +163,10 @@ void fb_list_class(struct fb_search *s, uint32_t class);
 double fb_list_credible(struct fb_search *s);
 
 /* ends.c */
+/* The good end to boot: another one when the first cannot be. */
+uint32_t fb_good_end(const struct fb_search *s);
+/* Makes those ends of the sides asked for the verdict's nodes that cannot be measured. */
+bool fb_list_untestable(struct fb_search *s, bool good, bool bad);
 void fb_look_at_ends(struct fb_search *s, struct ends *e);
 bool fb_ask_end(struct fb_search *s, const struct ends *e);
 /* True when the search can begin; else the state holds what to do. */

@@ -495,11 +495,10 @@ void fb_search_verdict(const struct fb_search *search, struct fb_verdict *ret)
 	ret->confidence = st->confidence;
 	ret->other = st->other;
 	ret->boots = search->nr_boots;
-	if (search->params.scale == FB_SCALE_CERTAIN) {
-		ret->mean_good = ret->mean_bad = ret->sigma = NAN;
-		ret->effect = ret->effect_lo = ret->effect_hi = NAN;
+	ret->mean_good = ret->mean_bad = ret->sigma = NAN;
+	ret->effect = ret->effect_lo = ret->effect_hi = NAN;
+	if (search->params.scale == FB_SCALE_CERTAIN)
 		return;
-	}
 	if (!st->has_fit) {
 		double n1, n2;
 

@@ -81,7 +81,7 @@ enum fb_verdict_kind {
 	FB_VERDICT_OPEN,  /* not done yet */
 	FB_VERDICT_FOUND, /* one commit */
 	FB_VERDICT_RANGE, /* the change is in one of these; no testable commit lies between them */
-	FB_VERDICT_NONE,  /* the ends do not differ by min_effect or more */
+	FB_VERDICT_NONE,  /* the ends do not differ by min_effect or more; CERTAIN: both are old */
 	FB_VERDICT_UNDECIDED, /* boots ran out; the nodes are what is left */
 	FB_VERDICT_OTHER,     /* not one step: several, up and down, merge only, wrong end */
 	FB_VERDICT_BASE_BAD, /* a merge base is bad already: fixed on the good side, not broken here
@@ -91,10 +91,12 @@ enum fb_verdict_kind {
 
 struct fb_verdict {
 	enum fb_verdict_kind kind;
-	const uint32_t *nodes; /* ascending; borrowed from the search until it changes */
+	/* Ascending; borrowed from the search until it changes. UNTESTABLE: the ends at fault. */
+	const uint32_t *nodes;
 	size_t nr_nodes;
-	double confidence;	    /* posterior mass of .nodes (or of "none", "other") */
-	double other;		    /* posterior mass of "something else" */
+	double confidence; /* posterior mass of .nodes (or of "none", "other") */
+	double other;	   /* posterior mass of "something else" */
+	/* By the model of the best step; NAN while a side has no boots. */
 	double mean_good, mean_bad; /* in the metric's unit; geometric means for FB_SCALE_LOG */
 	double effect, effect_lo, effect_hi; /* bad against good, see min_effect; 95 % interval */
 	double sigma;			     /* boot to boot, on the scale of .effect */

@@ -267,9 +267,80 @@ static void an_end_that_alone_carries_the_answer_is_tested(void **state)
 	assert_int_equal(tests, 4);
 	assert_int_equal(always(1, 0, 1, 0, &tests), FB_VERDICT_OTHER);
 	assert_int_equal(always(0, 8, 1, 0, &tests), FB_VERDICT_FOUND);
-	assert_int_equal(always(0, 8, 0, 0, &tests), FB_VERDICT_OTHER);
+	/* Nothing changed, as far as can be seen. */
+	assert_int_equal(always(0, 8, 0, 0, &tests), FB_VERDICT_NONE);
 	assert_int_equal(always(1, 0, 0, 2, &tests), FB_VERDICT_UNDECIDED);
 	assert_int_equal(tests, 2);
+}
+
+/*
+ * A line of 100, all skipped but @spoken, which says @value (UINT32_MAX: nothing at all).
+ * @expect: the ends that are named as at fault.
+ */
+static void check_mute(uint32_t spoken, double value, const uint32_t *expect, size_t nr_expect,
+		       unsigned most)
+{
+	struct fb_dag *dag = line(100);
+	struct fb_search *s = new_search(dag, 0, NULL, 0, 99, 0);
+	struct fb_search_ask ask;
+	struct fb_verdict v;
+	unsigned tests = 0;
+
+	while (fb_search_next(s, &ask) == FB_SEARCH_MEASURE) {
+		if (ask.node == spoken)
+			fb_search_record(s, ask.node, value);
+		else
+			fb_search_skip(s, ask.node);
+		assert_true(++tests <= 200);
+	}
+	fb_search_verdict(s, &v);
+	assert_int_equal(v.kind, FB_VERDICT_UNTESTABLE);
+	assert_int_equal(v.nr_nodes, nr_expect);
+	for (size_t i = 0; i < nr_expect; i++)
+		assert_int_equal(v.nodes[i], expect[i]);
+	assert_true(tests <= most);
+	fb_search_free(s);
+	fb_dag_free(dag);
+}
+
+static void a_side_without_any_verdict_is_no_side(void **state)
+{
+	static const uint32_t ends[] = {0, 99};
+
+	check_mute(UINT32_MAX, 0, ends, 2, 6);
+	check_mute(0, 0, ends + 1, 1, 8);
+	check_mute(99, 1, ends, 1, 8);
+	/* The first that is asked: a verdict between the ends makes skips no fault of theirs. */
+	check_mute(49, 0, ends + 1, 1, 101);
+	check_mute(49, 1, ends, 1, 101);
+}
+
+/* As git: an end that is skipped is believed as long as the others tell both sides. */
+static void a_skipped_end_is_believed(void **state)
+{
+	static struct graph g;
+	struct fb_search *s;
+	struct fb_dag *dag;
+	struct fb_verdict v;
+	bool skip[DAG_MAX] = {false};
+
+	memset(&g, 0, sizeof(g));
+	g.nr = 100;
+	for (uint32_t i = 1; i < g.nr; i++) {
+		g.parent[i][0] = i - 1;
+		g.nr_parents[i] = 1;
+	}
+	dag = make_dag(&g);
+	skip[0] = skip[99] = skip[48] = skip[49] = skip[50] = true;
+	for (uint32_t c = 2; c < 98; c++) {
+		s = new_search(dag, 0, NULL, 0, 99, 0);
+		run(s, &g, c, skip);
+		fb_search_verdict(s, &v);
+		assert_int_equal(v.kind, c >= 48 && c <= 51 ? FB_VERDICT_RANGE : FB_VERDICT_FOUND);
+		assert_int_equal(v.nr_nodes, c >= 48 && c <= 51 ? 4 : 1);
+		fb_search_free(s);
+	}
+	fb_dag_free(dag);
 }
 
 static void a_bad_merge_base_is_told(void **state)
@@ -329,6 +400,8 @@ int main(void)
 		cmocka_unit_test(skips_leave_the_smallest_set_that_can_be_told),
 		cmocka_unit_test(as_many_tests_as_git_bisect),
 		cmocka_unit_test(an_end_that_alone_carries_the_answer_is_tested),
+		cmocka_unit_test(a_side_without_any_verdict_is_no_side),
+		cmocka_unit_test(a_skipped_end_is_believed),
 		cmocka_unit_test(a_bad_merge_base_is_told),
 		cmocka_unit_test(the_order_of_recording_leaves_no_trace),
 	};
