@@ -85,6 +85,7 @@ static void render(const struct fb_report *r, struct fb_str *out)
 	json_object_set_new(o, "firstbad", text(r->version));
 	json_object_set_new(o, "session", text(r->session));
 	json_object_set_new(o, "verdict", text(r->verdict));
+	json_object_set_new(o, "cause", text(r->cause));
 	json_object_set_new(o, "looked_for", text(r->looked_for));
 	for (size_t i = 0; i < r->nr_commits; i++)
 		json_array_append_new(commits, commit(&r->commits[i]));

@@ -159,8 +159,8 @@ static bool is_other_way(const struct fb_report *r)
 
 	if (!lower && strcmp(r->better, "higher is better"))
 		return false;
-	/* The interval must be on that side, too. */
-	if (!r->has_effect || !(r->effect_lo > 0 || r->effect_hi < 0) ||
+	/* The interval must be on that side, too; values without any spread have none. */
+	if (!r->has_effect || !(r->effect_lo > 0 || r->effect_hi < 0 || r->sigma == 0) ||
 	    fabs(r->effect) < r->min_effect)
 		return false;
 	return !strcmp(r->looked_for, gain > 0 ? "regression" : "improvement");
@@ -189,6 +189,9 @@ static void headline(const struct fb_report *r, struct fb_str *out)
 				"told apart:\n\n");
 	} else if (!strcmp(v, "none") && is_other_way(r)) {
 		none_but_other_way(r, out);
+	} else if (!strcmp(v, "none") && r->cause) {
+		fb_str_addf(out, "No %s: %s.\n",
+			    strcmp(r->looked_for, "any") ? r->looked_for : "change", r->cause);
 	} else if (!strcmp(v, "none")) {
 		fb_str_addf(out, "No %s: the ends do not differ by %.3g%% or more",
 			    strcmp(r->looked_for, "any") ? r->looked_for : "change",
@@ -207,6 +210,8 @@ static void headline(const struct fb_report *r, struct fb_str *out)
 			probability(r->confidence, out);
 			fb_str_add(out, r->nr_commits == 1 ? "):\n\n" : " together):\n\n");
 		}
+	} else if (!strcmp(v, "something-else") && r->cause) {
+		fb_str_addf(out, "Wrong end: %s.\n", r->cause);
 	} else if (!strcmp(v, "something-else")) {
 		fb_str_add(out, "No single commit explains the values (");
 		probability(r->something_else, out);
@@ -219,10 +224,8 @@ static void headline(const struct fb_report *r, struct fb_str *out)
 			"the good\n"
 			"side was changed, not the bad side. Search the other way round from:\n\n");
 	} else if (!strcmp(v, "untestable")) {
-		fb_str_addf(out, "Nothing can be said: %s cannot be measured%s",
-			    r->nr_commits > 1 ? "these ends"
-			    : r->nr_commits   ? "this end"
-					      : "the ends",
+		fb_str_addf(out, "Nothing can be said: %s%s",
+			    r->cause ? r->cause : "the ends cannot be measured",
 			    r->nr_commits ? ".\n\n" : ".\n");
 	} else {
 		fb_str_add(out, "The bisection is not finished.\n");
@@ -285,6 +288,8 @@ static void step(const struct fb_report_step *s, bool searched, struct fb_str *o
 		else
 			fb_str_add(&text, "- ");
 	}
+	if (s->boots)
+		fb_str_addf(&text, "%u boot%s of all cells ", s->boots, plural(s->boots));
 	if (s->cause)
 		fb_str_addf(&text, "skipped: %s ", s->cause);
 	if (s->same_as)

@@ -26,6 +26,7 @@ struct fb_report_step {
 	const char *cause;   /* why it was skipped, or NULL */
 	const char *same_as; /* oid of an earlier step that builds the same kernel, or NULL */
 	double posterior;    /* that it is the one step */
+	unsigned boots;	     /* that have no one value to show: all cells were measured */
 };
 
 struct fb_report_check {
@@ -37,6 +38,7 @@ struct fb_report {
 	const char *verdict; /* "found", "range", "none", ... */
 	const char
 		*looked_for; /* "regression", "improvement" or "any": what the bisection was for */
+	const char *cause;   /* what is at fault when nothing was found, in words; or NULL */
 	const char *session;
 	const char *version; /* of firstbad */
 	const char *repo;
@@ -48,9 +50,13 @@ struct fb_report {
 	const char *better; /* "higher is better", "lower is better", "neither is better" */
 	double confidence, something_else;
 	bool has_effect;
+	/*
+	 * Of the values of the boots on either side of the commits named, of the two ends when
+	 * none is.
+	 */
 	double mean_good, mean_bad;
-	double effect, effect_lo, effect_hi; /* bad / good - 1, 95 % interval */
-	double sigma;			     /* boot to boot, ratio */
+	double effect, effect_lo, effect_hi; /* bad / good - 1, 95 % interval or NAN */
+	double sigma; /* from boot to boot of one kernel, a share of the mean; or NAN */
 	double min_effect;
 	unsigned boots, commits_tested, candidates;
 	const char *machine, *machine_note;

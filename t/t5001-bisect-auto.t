@@ -46,6 +46,23 @@ fb_expect 'no regression is exit status 11' '
 	fb_grep "^No regression: the ends do not differ by 5% or more" out
 '
 
+fb_expect 'the values that the ends were compared by are in the report' '
+	fb_grep "\\[good end\\] [0-9.]+ [0-9.]+ [0-9. ]+" out &&
+	fb_grep "\\[bad end\\] [0-9.]+ [0-9.]+ [0-9. ]+" out &&
+	firstbad -C repo report --json >out.json && fb_grep "\"change_lo95\": -" out.json &&
+	fb_grep ! "\"values\": \[\]" out.json
+'
+
+fb_expect 'ends that fail are named, with no numbers: exit status 14' '
+	rm -rf repo && world_new 20 && world_set 1 1 broken && world_set 20 20 broken && world_make &&
+	fb_must_fail 14 firstbad -C repo bisect auto -q --plan ../plan.yaml c20 c1 >out &&
+	fb_grep "^Nothing can be said: neither end can be measured\.\$" out &&
+	fb_grep "^  $(git -C repo rev-parse c1) " out && fb_grep "^  $(git -C repo rev-parse c20) " out &&
+	fb_grep ! "good -> bad|noise:" out &&
+	firstbad -C repo report --json >out.json && fb_grep "\"effect\": null" out.json &&
+	fb_grep "\"confidence\": null" out.json
+'
+
 fb_expect 'an improvement is no regression' '
 	rm -rf repo && world_new 20 && world_set 9 20 130 && world_make &&
 	fb_must_fail 11 firstbad -C repo bisect auto -q --plan ../plan.yaml c20 c1 >out
@@ -74,7 +91,7 @@ fb_expect 'failing commits away from the culprit do not matter' '
 fb_expect 'a bad end that cannot be measured is exit status 14' '
 	rm -rf repo && world_new 10 && world_set 10 10 broken && world_make &&
 	fb_must_fail 14 firstbad -C repo bisect auto -q --plan ../plan.yaml c10 c1 >out &&
-	fb_grep "this end cannot be measured" out
+	fb_grep "the bad end cannot be measured" out
 '
 
 fb_expect 'up and down again is never one wrong commit' '

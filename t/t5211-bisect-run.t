@@ -151,7 +151,46 @@ fb_expect 'when no run was good the good end is tried: a script that always fail
 	history 30 && script "exit 1" &&
 	fb_must_fail 13 run -q --json --good c1 ./t.sh >out && test "$(last verdict)" = something-else &&
 	fb_grep ! "\"commit\":" out && fb_grep "^1\$" count &&
-	script "exit 0" && fb_must_fail 13 run -q --json --good c1 ./t.sh >out
+	test "$(last cause | cut -c 1-19)" = "the good end is bad" &&
+	firstbad -C repo report >plain && fb_grep "^Wrong end: the good end is bad, too\.\$" plain
+'
+
+fb_expect 'when all are good the bad end is tried: no change, exit status 11' '
+	history 30 && script "exit 0" && fb_must_fail 11 run -q --json --good c1 ./t.sh >out &&
+	test "$(last verdict)" = none && test "$(last cause | cut -c 1-19)" = "the bad end is good" &&
+	fb_grep "^30\$" count && firstbad -C repo report >plain &&
+	fb_grep "^No regression: the bad end is good, too\.\$" plain &&
+	script "exit 1" &&
+	fb_must_fail 11 run -q --json --change improvement --old c1 --new c30 ./t.sh >out &&
+	fb_grep "\"cause\":\"the new end fails, too\"" out
+'
+
+fb_expect 'when no verdict spoke for a side and its end is skipped nobody is named: exit status 14' '
+	history 60 && script "exit 125" &&
+	fb_must_fail 14 run -q --json --good c1 ./t.sh >out && test "$(last verdict)" = untestable &&
+	test "$(last cause)" = "neither end can be measured" && test "$(wc -l <count)" -le 6 &&
+	fb_grep ! "confidence|something_else|effect|mean" out &&
+	fb_grep "$(git -C repo rev-parse c1)" out && fb_grep "$(git -C repo rev-parse c60)" out &&
+	firstbad -C repo report >plain &&
+	fb_grep "^Nothing can be said: neither end can be measured\.\$" plain &&
+	fb_grep ! "good -> bad|first bad commit" plain &&
+	firstbad -C repo report --json >json && fb_grep "\"effect\": null" json &&
+	fb_grep "\"confidence\": null" json &&
+	: >count && script "test \$n = 1 || exit 125" &&
+	fb_must_fail 14 run -q --json --good c1 ./t.sh >out && test "$(wc -l <count)" -le 8 &&
+	test "$(last cause)" = "the bad end cannot be measured" &&
+	: >count && script "test \$n = 60 && exit 1; exit 125" &&
+	fb_must_fail 14 run -q --json --good c1 ./t.sh >out && test "$(wc -l <count)" -le 8 &&
+	test "$(last cause)" = "the good end cannot be measured"
+'
+
+fb_expect 'so it is with --flaky' '
+	history 20 && script "exit 125" &&
+	fb_must_fail 14 run -q --json --flaky --good c1 ./t.sh >out &&
+	fb_grep "\"cause\":\"the good end cannot be measured\"" out &&
+	fb_grep ! "confidence|something_else|effect|mean" out &&
+	firstbad -C repo report >plain && fb_grep "^Nothing .*: the good end cannot be measured" plain &&
+	fb_grep ! "good -> bad|noise:" plain
 '
 
 fb_expect 'an improvement: 0 is good, now at the new end; --old and --new' '

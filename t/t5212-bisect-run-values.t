@@ -125,4 +125,28 @@ fb_expect 'what the command costs can be followed, though it gives no value' '
 	run --min-effect 50% --metric time.user_time "$FB_SCRATCH/wrap" && found 23
 '
 
+fb_expect 'the report has the means of the boots on either side, their ratio and spread' '
+	wrap "if test \$n -lt 23; then echo firstbad: score 9; else echo firstbad: score 20; fi" &&
+	run "$FB_SCRATCH/wrap" && found 23 && test "$(last mean_good)" = 9.0 &&
+	test "$(last mean_bad)" = 20.0 && test "$(last sigma)" = 0.0 && fb_grep ! effect_lo out &&
+	firstbad -C repo report >plain &&
+	fb_grep "^good -> bad: 9 -> 20, change \+122\.22% \(bad / good - 1\)\$" plain &&
+	fb_grep "^noise: +0\.00% from boot to boot" plain && fb_grep ! "interval" plain
+'
+
+# Two modes: 100 or 140, by turns; from commit 23 on 300 or 420.
+fb_expect 'so it has of noise with two modes' '
+	wrap "echo >>\$FB_SCRATCH/count; i=\$(wc -l <\$FB_SCRATCH/count)
+		echo firstbad: score \$(((100 + i * 7919 % 8 % 2 * 40) * (\$n < 23 ? 1 : 3)))" &&
+	run --fresh "$FB_SCRATCH/wrap" && found 23 && firstbad -C repo report --json >json &&
+	awk -v good="$(last mean_good)" -v bad="$(last mean_bad)" "
+		/\"values\"/ { on = 1; next } /\]/ { on = 0 }
+		on { v = \$1 + 0; k = v >= 300; n[k]++; sum[k] += v }
+		function differ(a, b) { return a < b * (1 - 1e-9) || a > b * (1 + 1e-9) }
+		END { exit !n[0] || !n[1] || differ(good, sum[0] / n[0]) || differ(bad, sum[1] / n[1]) }
+	" json &&
+	awk -v e="$(last effect)" -v lo="$(last effect_lo)" -v hi="$(last effect_hi)" \
+		"BEGIN { exit !(lo < e && e < hi) }"
+'
+
 fb_done

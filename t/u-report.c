@@ -116,11 +116,11 @@ static char *rendered(const struct fb_reporter *how, const struct fb_report *r)
 
 /* The keys of a JSON report: programs rely on each being there, in every report. */
 static const char *const keys[] = {
-	"schema",      "firstbad",	 "session",    "verdict",    "commits",
-	"confidence",  "something_else", "good",       "bad",	     "cell",
-	"metric",      "unit",		 "better",     "min_effect", "effect",
-	"boots",       "commits_tested", "candidates", "machine",    "machine_note",
-	"fingerprint", "steps",		 "checks",     "plan",	     "looked_for",
+	"schema",	  "firstbad",	  "session",	 "verdict", "commits",	      "confidence",
+	"something_else", "good",	  "bad",	 "cell",    "metric",	      "unit",
+	"better",	  "min_effect",	  "effect",	 "boots",   "commits_tested", "candidates",
+	"machine",	  "machine_note", "fingerprint", "steps",   "checks",	      "plan",
+	"looked_for",	  "cause",
 };
 
 /* Parses, strictly: no key twice, nothing behind it, no key missing. */
@@ -310,6 +310,7 @@ static void untestable_reads_as_agreed(void **state)
 	struct fb_report r = base_report();
 
 	r.verdict = "untestable";
+	r.cause = "the bad end cannot be measured";
 	r.commits = &bad_end;
 	r.cell = NULL;
 	r.metric = NULL;
@@ -324,6 +325,47 @@ static void untestable_reads_as_agreed(void **state)
 	r.boots = 0;
 	r.commits_tested = 1;
 	check_golden("untestable", &r);
+}
+
+/* Exit statuses: the headline says which end was not what it was said to be. */
+static void a_wrong_end_is_told_in_words(void **state)
+{
+	static const char *const cases[][3] = {
+		{"none", "the bad end is good, too", "No regression: the bad end is good, too.\n"},
+		{"something-else", "the good end is bad, too",
+		 "Wrong end: the good end is bad, too.\n"},
+	};
+
+	for (size_t i = 0; i < FB_ARRAY_SIZE(cases); i++) {
+		struct fb_report r = base_report();
+		FB_CLEANUP(fb_freep) char *plain = NULL, *json = NULL;
+		json_t *o;
+
+		r.verdict = cases[i][0];
+		r.cause = cases[i][1];
+		r.nr_commits = 0;
+		plain = rendered(&fb_reporter_plain, &r);
+		assert_true(fb_str_has_prefix(plain, cases[i][2]));
+		json = rendered(&fb_reporter_json, &r);
+		o = parsed(json);
+		assert_string_equal(fb_json_str(o, "cause"), cases[i][1]);
+		json_decref(o);
+	}
+}
+
+/* Boots of a whole matrix have no one value; they are no empty line. */
+static void boots_without_one_value_are_counted(void **state)
+{
+	static const struct fb_report_step end[] = {
+		{GOOD, "first", "good end", NULL, 0, NULL, NULL, 0, 3}};
+	struct fb_report r = base_report();
+	FB_CLEANUP(fb_freep) char *plain = NULL;
+
+	r.verdict = "open";
+	r.steps = end;
+	r.nr_steps = 1;
+	plain = rendered(&fb_reporter_plain, &r);
+	assert_contains(plain, "[good end] 3 boots of all cells\n");
 }
 
 static void open_reads_as_agreed(void **state)
@@ -607,6 +649,8 @@ int main(void)
 		cmocka_unit_test(something_else_reads_as_agreed),
 		cmocka_unit_test(base_bad_reads_as_agreed),
 		cmocka_unit_test(untestable_reads_as_agreed),
+		cmocka_unit_test(a_wrong_end_is_told_in_words),
+		cmocka_unit_test(boots_without_one_value_are_counted),
 		cmocka_unit_test(open_reads_as_agreed),
 		cmocka_unit_test(hostile_text_stays_text),
 		cmocka_unit_test(only_the_last_line_names_the_commit),

@@ -9,6 +9,7 @@
 #include "src/controller/outcome.h"
 #include "src/controller/record.h"
 #include "src/controller/same-code.h"
+#include "src/controller/sides.h"
 #include "src/controller/survey.h"
 #include "src/util/clock.h"
 #include "src/util/json.h"
@@ -250,10 +251,53 @@ static int finish(struct fb_bisect *b, json_t *verdict_new, struct fb_error *err
 	return 0;
 }
 
-static json_t *verdict_json(const struct fb_bisect *b, const struct fb_verdict *v, int cell,
-			    const char *metric)
+/* Was something said of the old end, and all of it as of the new side? */
+static bool old_end_is_new(const struct fb_bisect *b)
+{
+	bool any = false, wrong = true;
+
+	for (uint32_t i = 0; i < b->range->nr_good; i++) {
+		const struct fb_bisect_node *n = &b->node[b->range->good[i]];
+
+		for (size_t k = 0; k < n->nr_values; k++) {
+			any = true;
+			wrong = wrong &&
+				(n->values[k] != 0) != (b->change == FB_CHANGE_IMPROVEMENT);
+		}
+	}
+	return any && wrong;
+}
+
+/* What is at fault, in words; NULL when the verdict says it all. Static text. */
+static const char *fault_of(const struct fb_bisect *b, const struct fb_verdict *v)
+{
+	bool improvement = b->change == FB_CHANGE_IMPROVEMENT;
+
+	if (v->kind == FB_VERDICT_UNTESTABLE && v->nr_nodes)
+		return v->nr_nodes > 1		      ? "neither end can be measured"
+		       : v->nodes[0] == b->range->bad ? "the bad end cannot be measured"
+						      : "the good end cannot be measured";
+	if (!b->by_status || b->flaky)
+		return NULL;
+	if (v->kind == FB_VERDICT_NONE)
+		return improvement ? "the new end fails, too" : "the bad end is good, too";
+	if (v->kind == FB_VERDICT_OTHER && old_end_is_new(b))
+		return improvement ? "the old end does not fail either"
+				   : "the good end is bad, too";
+	return NULL;
+}
+
+static void set_real(json_t *o, const char *key, double v)
+{
+	if (isfinite(v))
+		json_object_set_new(o, key, json_real(v));
+}
+
+static json_t *verdict_json(const struct fb_bisect *b, const struct fb_verdict *v,
+			    const struct fb_sides *sides, int cell, const char *metric)
 {
 	json_t *out = json_object(), *commits = json_array();
+	const char *cause = fault_of(b, v);
 
 	json_object_set_new(out, "verdict", json_string(verdict_name(v->kind)));
 	for (size_t i = 0; i < v->nr_nodes; i++)
@@ -261,25 +305,41 @@ static json_t *verdict_json(const struct fb_bisect *b, const struct fb_verdict *
 	if (v->kind == FB_VERDICT_FOUND && v->nr_nodes == 1)
 		json_object_set(out, "commit", json_array_get(commits, 0));
 	json_object_set_new(out, "commits", commits);
-	if (isfinite(v->confidence))
-		json_object_set_new(out, "confidence", json_real(v->confidence));
-	if (isfinite(v->other))
-		json_object_set_new(out, "something_else", json_real(v->other));
+	if (cause)
+		json_object_set_new(out, "cause", json_string(cause));
+	if (v->kind != FB_VERDICT_UNTESTABLE) {
+		set_real(out, "confidence", v->confidence);
+		set_real(out, "something_else", v->other);
+	}
 	if (cell >= 0)
 		json_object_set_new(out, "cell", json_integer(cell));
 	if (metric)
 		json_object_set_new(out, "metric", json_string(metric));
-	if (isfinite(v->effect)) {
-		json_object_set_new(out, "mean_good", json_real(v->mean_good));
-		json_object_set_new(out, "mean_bad", json_real(v->mean_bad));
-		json_object_set_new(out, "effect", json_real(v->effect));
-		json_object_set_new(out, "effect_lo", json_real(v->effect_lo));
-		json_object_set_new(out, "effect_hi", json_real(v->effect_hi));
-		json_object_set_new(out, "sigma", json_real(v->sigma));
-	}
+	set_real(out, "mean_good", sides->mean_good);
+	set_real(out, "mean_bad", sides->mean_bad);
+	set_real(out, "effect", sides->effect);
+	set_real(out, "effect_lo", sides->effect_lo);
+	set_real(out, "effect_hi", sides->effect_hi);
+	set_real(out, "sigma", sides->sigma);
 	json_object_set_new(out, "boots", json_integer((json_int_t)b->nr_used));
 	json_object_set_new(out, "commits_tested", json_integer(b->steps));
 	return out;
+}
+
+/* Of a session that follows something already. */
+static json_t *search_json(const struct fb_bisect *b, const struct fb_verdict *v)
+{
+	struct fb_sides sides = fb_sides_of_verdict(b, v);
+
+	return verdict_json(b, v, &sides, b->cell, b->metric);
+}
+
+static json_t *survey_json(const struct fb_bisect *b, const struct fb_verdict *v,
+			   const struct fb_survey_series *s)
+{
+	struct fb_sides sides = fb_sides_of_survey(s);
+
+	return verdict_json(b, v, &sides, s->cell, s->metric);
 }
 
 json_t *fb_bisect_so_far(const struct fb_bisect *b)
@@ -287,7 +347,6 @@ json_t *fb_bisect_so_far(const struct fb_bisect *b)
 	struct fb_verdict v = {.kind = FB_VERDICT_OPEN,
 			       .confidence = NAN,
 			       .other = NAN,
-			       .effect = NAN,
 			       .boots = (unsigned)b->nr_used};
 
 	if (b->session.verdict)
@@ -297,16 +356,16 @@ json_t *fb_bisect_so_far(const struct fb_bisect *b)
 	/* What leads now is no answer: only a verdict names commits. */
 	v.kind = FB_VERDICT_OPEN;
 	v.nr_nodes = 0;
-	return verdict_json(b, &v, b->cell, b->metric);
+	return search_json(b, &v);
 }
 
-/* An end that cannot be measured leaves nothing to compare. */
-static int end_untestable(struct fb_bisect *b, uint32_t node, struct fb_error *err)
+/* Ends that cannot be measured leave nothing to compare. */
+static int ends_untestable(struct fb_bisect *b, const uint32_t *ends, size_t nr,
+			   struct fb_error *err)
 {
-	struct fb_verdict v = {
-		.kind = FB_VERDICT_UNTESTABLE, .nodes = &node, .nr_nodes = 1, .effect = NAN};
+	struct fb_verdict v = {.kind = FB_VERDICT_UNTESTABLE, .nodes = ends, .nr_nodes = nr};
 
-	return finish(b, verdict_json(b, &v, -1, NULL), err);
+	return finish(b, verdict_json(b, &v, &fb_sides_none, -1, NULL), err);
 }
 
 /* There are values, but none that can be followed: zero, or missing in some boots. */
@@ -316,13 +375,7 @@ static int end_unusable(struct fb_bisect *b, const uint32_t ends[2], struct fb_e
 	FB_CLEANUP(fb_freep)
 	char *cause = metric ? fb_xasprintf("%s is not above zero in every boot", metric)
 			     : fb_xstrdup("no headline metric is above zero in every boot");
-	struct fb_verdict v = {.kind = FB_VERDICT_UNTESTABLE,
-			       .nodes = ends,
-			       .nr_nodes = 2,
-			       .confidence = NAN,
-			       .other = NAN,
-			       .effect = NAN,
-			       .boots = (unsigned)b->nr_used};
+	struct fb_verdict v = {.kind = FB_VERDICT_UNTESTABLE, .nodes = ends, .nr_nodes = 2};
 
 	for (int i = 0; i < 2; i++)
 		if (fb_record(b, "skip",
@@ -330,7 +383,7 @@ static int end_unusable(struct fb_bisect *b, const uint32_t ends[2], struct fb_e
 					cause),
 			      err) < 0)
 			return -1;
-	return finish(b, verdict_json(b, &v, -1, metric), err);
+	return finish(b, verdict_json(b, &v, &fb_sides_none, -1, metric), err);
 }
 
 /* The limits of the plan hold for the survey too. */
@@ -343,10 +396,11 @@ static bool is_spent(const struct fb_bisect *b, int64_t deadline_ns)
 static int run_survey(struct fb_bisect *b, struct fb_lab *lab, int64_t deadline_ns, bool *ret_done,
 		      struct fb_error *err)
 {
-	uint32_t ends[2] = {b->range->good[0], b->range->bad};
+	uint32_t ends[2] = {b->range->good[0], b->range->bad}, failed[2];
 	const struct fb_survey_series *best;
+	size_t nr_failed = 0;
 	enum fb_survey_state state;
-	struct fb_verdict v = {.effect = NAN};
+	struct fb_verdict v = {.confidence = NAN, .other = NAN};
 
 	*ret_done = false;
 	while ((state = fb_survey_state(b->survey, &best)) == FB_SURVEY_GO_ON) {
@@ -360,10 +414,12 @@ static int run_survey(struct fb_bisect *b, struct fb_lab *lab, int64_t deadline_
 		if (measure(b, lab, wants, 2, err) < 0)
 			return -1;
 		for (int i = 0; i < 2; i++)
-			if (b->node[ends[i]].cause) {
-				*ret_done = true;
-				return end_untestable(b, ends[i], err);
-			}
+			if (b->node[ends[i]].cause)
+				failed[nr_failed++] = ends[i];
+		if (nr_failed) {
+			*ret_done = true;
+			return ends_untestable(b, failed, nr_failed, err);
+		}
 	}
 	if (state == FB_SURVEY_UNUSABLE && !b->survey->nr)
 		return b->survey->only_metric
@@ -390,8 +446,9 @@ static int run_survey(struct fb_bisect *b, struct fb_lab *lab, int64_t deadline_
 	v.kind = state == FB_SURVEY_NONE ? FB_VERDICT_NONE : FB_VERDICT_UNDECIDED;
 	v.nr_nodes = 0;
 	*ret_done = true;
-	return finish(b, verdict_json(b, &v, best ? best->cell : -1, best ? best->metric : NULL),
-		      err);
+	return finish(
+		b, best ? survey_json(b, &v, best) : verdict_json(b, &v, &fb_sides_none, -1, NULL),
+		err);
 }
 
 /* One line a step, for logs and for those who watch. */
@@ -457,14 +514,14 @@ static int run_search(struct fb_bisect *b, struct fb_lab *lab, int64_t deadline_
 		if (tried)
 			continue;
 		if (b->by_status && b->node[good].cause && b->node[good].failed >= FAILED_MAX)
-			return end_untestable(b, good, err);
+			return ends_untestable(b, &good, 1, err);
 		if (fb_search_next(b->search, &ask) != FB_SEARCH_MEASURE)
 			break;
 		want = (struct want){ask.node, ask.boots};
 		if (deadline_ns && fb_clock_mono_ns() > deadline_ns) {
 			fb_search_verdict(b->search, &v);
 			v.kind = FB_VERDICT_UNDECIDED;
-			return finish(b, verdict_json(b, &v, b->cell, b->metric), err);
+			return finish(b, search_json(b, &v), err);
 		}
 		show(b, lab);
 		had = b->node[ask.node].nr_values;
@@ -475,7 +532,7 @@ static int run_search(struct fb_bisect *b, struct fb_lab *lab, int64_t deadline_
 	}
 	fb_search_verdict(b->search, &v);
 	show(b, lab);
-	return finish(b, verdict_json(b, &v, b->cell, b->metric), err);
+	return finish(b, search_json(b, &v), err);
 }
 
 int fb_bisect_run(struct fb_bisect *b, struct fb_lab *lab, struct fb_error *err)

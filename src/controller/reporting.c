@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "src/controller/survey.h"
 #include "src/util/json.h"
 #include "src/util/util.h"
 
@@ -98,8 +99,42 @@ static bool is_shown(const struct fb_bisect_node *n)
 	return n->asked || n->signature || n->cause;
 }
 
+/* The series of the survey that the verdict is about, while no search has values of its own. */
+static const struct fb_survey_series *series_shown(const struct fb_reporting *r,
+						   const struct fb_bisect *b)
+{
+	json_t *cell = json_object_get(r->verdict, "cell");
+	const char *metric = fb_json_str(r->verdict, "metric");
+
+	for (size_t i = 0; !b->search && cell && metric && i < b->survey->nr; i++)
+		if (b->survey->series[i].cell == json_integer_value(cell) &&
+		    !strcmp(b->survey->series[i].metric, metric))
+			return &b->survey->series[i];
+	return NULL;
+}
+
+static void fill_values(struct fb_report_step *s, const struct fb_bisect *b, uint32_t node,
+			const struct fb_survey_series *series)
+{
+	const struct fb_bisect_node *n = &b->node[node];
+
+	s->values = n->values;
+	s->nr_values = n->nr_values;
+	if (series && (node == b->range->good[0] || node == b->range->bad)) {
+		enum fb_survey_end end = node == b->range->bad ? FB_SURVEY_BAD : FB_SURVEY_GOOD;
+
+		s->values = series->value[end];
+		s->nr_values = series->nr[end];
+	}
+	/* Boots of a whole matrix have no one value. */
+	if (b->survey && !s->nr_values && !n->cause)
+		s->boots = n->measured;
+}
+
 static int fill_steps(struct fb_reporting *r, const struct fb_bisect *b, struct fb_error *err)
 {
+	const struct fb_survey_series *series = series_shown(r, b);
+
 	for (uint32_t i = 0; i < b->range->nr; i++) {
 		const struct fb_bisect_node *n = &b->node[i];
 		struct fb_report_step *s = &r->steps[r->report.nr_steps];
@@ -113,10 +148,9 @@ static int fill_steps(struct fb_reporting *r, const struct fb_bisect *b, struct 
 			.oid = c.oid,
 			.subject = c.subject,
 			.role = role_of(b, i),
-			.values = n->values,
-			.nr_values = n->nr_values,
 			.cause = n->cause,
 			.posterior = b->search ? fb_search_posterior(b->search, i) : 0};
+		fill_values(s, b, i, series);
 		for (uint32_t j = 0; j < i && n->signature && !s->same_as; j++)
 			if (b->node[j].signature && !strcmp(b->node[j].signature, n->signature))
 				s->same_as = b->range->oid[j].hex;
@@ -176,6 +210,7 @@ static void fill_numbers(struct fb_reporting *r, const struct fb_bisect *b, json
 		p->better = "0 is good";
 	}
 	p->cell = r->cell;
+	p->cause = fb_json_str(verdict, "cause");
 	p->confidence = real_at(verdict, "confidence");
 	p->something_else = real_at(verdict, "something_else");
 	p->mean_good = real_at(verdict, "mean_good");

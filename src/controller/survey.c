@@ -52,6 +52,8 @@ void fb_survey_free(struct fb_survey *survey)
 		return;
 	for (size_t i = 0; i < survey->nr; i++) {
 		fb_search_free(survey->series[i].search);
+		free(survey->series[i].value[FB_SURVEY_GOOD]);
+		free(survey->series[i].value[FB_SURVEY_BAD]);
 		free(survey->series[i].metric);
 	}
 	free(survey->series);
@@ -132,11 +134,12 @@ void fb_survey_record(struct fb_survey *survey, enum fb_survey_end end, json_t *
 		FB_CLEANUP(fb_freep) char *name = fb_xasprintf("%d/%s", s->cell, s->metric);
 		json_t *v = json_object_get(values, name);
 
+		if (v) {
+			FB_GROW(s->value[end], s->nr[end], s->cap[end]);
+			s->value[end][s->nr[end]++] = json_real_value(v);
+		}
 		/* fb_search_record() refuses what has no logarithm. */
-		if (!s->dead && v && fb_search_record(s->search, end, json_real_value(v)) == 0)
-			s->nr[end]++;
-		else
-			s->dead = true;
+		s->dead = s->dead || !v || fb_search_record(s->search, end, json_real_value(v)) < 0;
 	}
 	survey->boots[end]++;
 }

@@ -18,8 +18,9 @@ struct fb_survey_series {
 	int cell;
 	char *metric;
 	struct fb_search *search;
-	unsigned nr[2]; /* values by end */
-	bool dead;	/* not positive, or missing in some boot: cannot be followed */
+	double *value[2]; /* by end, in the order of recording */
+	size_t nr[2], cap[2];
+	bool dead; /* not positive, or missing in some boot: cannot be followed */
 };
 
 struct fb_survey {
