@@ -2,9 +2,10 @@
 /* Whole files: read with a limit, written so that they are never half there. */
 #include "src/util/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,7 +13,8 @@
 
 #include "src/util/util.h"
 
-#define COPY_MAX (1ull << 30) /* images and initramfs files are far below */
+#define COPY_MAX	 (1ull << 30) /* images and initramfs files are far below */
+#define REMOVE_DEPTH_MAX 100	      /* descriptors */
 
 int fb_file_read(const char *path, size_t max_b, struct fb_str *s, struct fb_error *err)
 {
@@ -169,17 +171,123 @@ int fb_mkdirs(const char *path, struct fb_error *err)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+int fb_dir_open(int at, const char *name)
 {
+	FB_CLEANUP(fb_closep) int path_fd = -1;
+	FB_CLEANUP(fb_freep) char *magic = NULL;
+	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd >= 0) {
+		/* Of somebody else's it cannot be changed; the use shows whether that matters. */
+		if (fstat(fd, &st) == 0 && (~st.st_mode & S_IRWXU))
+			(void)!fchmod(fd, (st.st_mode & 07777) | S_IRWXU);
+		return fd;
+	}
+	if (errno != EACCES)
+		return -1;
+	path_fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (path_fd < 0 || fstat(path_fd, &st) < 0)
+		return -1;
+	/* fchmod() takes no O_PATH, and fchmodat() follows links. */
+	magic = fb_xasprintf("/proc/self/fd/%d", path_fd);
+	if (chmod(magic, (st.st_mode & 07777) | S_IRWXU) < 0)
+		return -1;
+	return openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* A removal holds a descriptor for each level, so what is deeper is brought up to the top. */
+struct removal {
+	int top;
+	unsigned depth, nr_raised;
+};
+
+static int remove_entry(struct removal *r, int at, const char *name);
+
+static int remove_contents(struct removal *r, int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0), saved;
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	unsigned nr;
+
+	if (!dir) {
+		saved = errno;
+		fb_closep(&copy);
+		errno = saved;
+		return -1;
+	}
+	do { /* once more for what was brought up, or passed over while others went */
+		nr = 0;
+		rewinddir(dir);
+		for (struct dirent *d; (d = readdir(dir));) {
+			if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, ".."))
+				continue;
+			if (remove_entry(r, fd, d->d_name) < 0) {
+				saved = errno;
+				closedir(dir);
+				errno = saved;
+				return -1;
+			}
+			nr++;
+		}
+	} while (nr);
+	closedir(dir);
+	return 0;
+}
+
+static int raise_entry(struct removal *r, int at, const char *name)
+{
+	char raised[40];
+
+	do {
+		snprintf(raised, sizeof(raised), ".firstbad-remove-%u", r->nr_raised++);
+		if (renameat(at, name, r->top, raised) == 0)
+			return 0;
+	} while (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR);
+	return -1;
+}
+
+static int remove_entry(struct removal *r, int at, const char *name)
+{
+	FB_CLEANUP(fb_closep) int fd = -1;
+	int rc;
+
 	/* Somebody else may be removing it, too; the rest must still go. */
-	return remove(path) < 0 && errno != ENOENT ? -1 : 0;
+	if (unlinkat(at, name, 0) == 0 || errno == ENOENT)
+		return 0;
+	if (errno != EISDIR)
+		return -1;
+	if (unlinkat(at, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+		return 0;
+	if (errno != ENOTEMPTY && errno != EEXIST)
+		return -1;
+	fd = fb_dir_open(at, name);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -1;
+	if (r->depth == 0)
+		r->top = fd;
+	else if (r->depth == REMOVE_DEPTH_MAX)
+		return raise_entry(r, at, name);
+	r->depth++;
+	rc = remove_contents(r, fd);
+	r->depth--;
+	if (rc < 0)
+		return -1;
+	return unlinkat(at, name, AT_REMOVEDIR) < 0 && errno != ENOENT ? -1 : 0;
+}
+
+int fb_remove_tree_at(int at, const char *name, struct fb_error *err)
+{
+	struct removal r = {.top = -1};
+
+	if (remove_entry(&r, at, name) < 0)
+		return fb_error_set_sys(err, errno, "remove '%s'", name);
+	return 0;
 }
 
 int fb_remove_tree(const char *path, struct fb_error *err)
 {
-	if (nftw(path, remove_one, 32, FTW_DEPTH | FTW_PHYS) < 0 && errno != ENOENT)
-		return fb_error_set_sys(err, errno, "remove '%s'", path);
-	return 0;
+	return fb_remove_tree_at(AT_FDCWD, path, err);
 }
 
 static char *xdg(const char *var, const char *under_home)

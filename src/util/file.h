@@ -27,8 +27,26 @@ int fb_file_copy(const char *from, const char *to, struct fb_error *err);
 /** fb_mkdirs() - mkdir -p. */
 int fb_mkdirs(const char *path, struct fb_error *err);
 
-/** fb_remove_tree() - rm -rf, not following symbolic links. A missing @path is no error. */
+/**
+ * fb_dir_open() - Open a directory, never through a symbolic link of that name.
+ * @at: the directory that holds it, or AT_FDCWD.
+ *
+ * Its owner gets the right to list, enter and change it, when he has not got it.
+ *
+ * Return: a descriptor of the caller's, or -1 with errno.
+ */
+int fb_dir_open(int at, const char *name);
+
+/**
+ * fb_remove_tree() - rm -rf, not following symbolic links. A missing @path is no error.
+ *
+ * Nor do directories that their owner may not change stand in the way, paths that are longer
+ * than PATH_MAX, or any depth.
+ */
 int fb_remove_tree(const char *path, struct fb_error *err);
+
+/** fb_remove_tree_at() - The same for @name in the directory @at. */
+int fb_remove_tree_at(int at, const char *name, struct fb_error *err);
 
 /** fb_dir_cache() - $XDG_CACHE_HOME/firstbad or ~/.cache/firstbad; owned. */
 char *fb_dir_cache(void);
