@@ -9,11 +9,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -997,6 +1000,322 @@ static void worktree_of_a_copied_repository_is_not_shared(void **state)
 	free(copy);
 }
 
+/* What runs in the worktree may do anything */
+
+static void assert_holds(const char *dir, const char *name, const char *text)
+{
+	struct fb_error err = FB_ERROR_INIT;
+	struct fb_str s = FB_STR_INIT;
+	char *path = under(dir, name);
+
+	assert_ok(fb_file_read(path, 1000, &s, &err), &err);
+	assert_string_equal(fb_str_cstr(&s), text);
+	fb_str_release(&s);
+	free(path);
+}
+
+static void checkout_must_fail(struct fb_history *h, struct fb_worktree *wt, const char *text)
+{
+	struct fb_error err = FB_ERROR_INIT;
+	struct fb_oid oid;
+
+	assert_ok(fb_history_resolve(h, "v2", &oid, &err), &err);
+	assert_int_equal(fb_worktree_checkout(wt, &oid, &err), -1);
+	assert_error(&err, FB_ERROR_USAGE, text);
+}
+
+static void what_took_the_place_of_the_worktree_is_left_alone(void **state)
+{
+	char *theirs = under(scratch, "theirs"), *work = under(scratch, "work");
+	char *away = under(scratch, "away"), *their_tree = under(scratch, "theirs/tree");
+	struct fb_history *h;
+	struct fb_worktree *wt;
+
+	make_kernel(20);
+	write_file(theirs, "f", "precious\n");
+	write_file(theirs, "tree/f", "precious\n");
+	h = open_history();
+	wt = open_worktree(h);
+	checkout(h, wt, "v1");
+
+	/* A link: it goes, and the worktree is made again. */
+	assert_int_equal(rename(wt_path, away), 0);
+	assert_int_equal(symlink(theirs, wt_path), 0);
+	checkout(h, wt, "v2");
+	assert_clean(wt_path, "v2");
+	assert_holds(theirs, "f", "precious\n");
+	assert_holds(theirs, "tree/f", "precious\n");
+
+	/* Nothing, and an empty directory. */
+	for (int i = 0; i < 2; i++) {
+		damage_no_directory(NULL);
+		if (i)
+			assert_int_equal(mkdir(wt_path, 0777), 0);
+		checkout(h, wt, "v3");
+		assert_clean(wt_path, "v3");
+	}
+
+	/* A directory above it is a link. */
+	free(away);
+	away = under(scratch, "away2");
+	assert_int_equal(rename(work, away), 0);
+	assert_int_equal(symlink(theirs, work), 0);
+	checkout_must_fail(h, wt, "took the place of");
+	assert_holds(theirs, "tree/f", "precious\n");
+	assert_int_equal(unlink(work), 0);
+	assert_int_equal(rename(away, work), 0);
+	checkout(h, wt, "v1");
+	assert_clean(wt_path, "v1");
+
+	/* Another directory. */
+	assert_int_equal(rename(wt_path, away), 0);
+	assert_int_equal(rename(their_tree, wt_path), 0);
+	checkout_must_fail(h, wt, "another directory took the place of");
+	assert_holds(wt_path, "f", "precious\n");
+
+	fb_worktree_free(wt);
+	fb_history_free(h);
+	free(theirs);
+	free(their_tree);
+	free(work);
+	free(away);
+}
+
+/* root may write everywhere; git as well as this process must go without that. */
+static void be_an_ordinary_user(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct cap[2] = {{0}};
+
+	for (int i = 0; i <= CAP_LAST_CAP; i++)
+		prctl(PR_CAPBSET_DROP, i, 0, 0, 0); /* EPERM: is one already */
+	assert_int_equal(syscall(SYS_capset, &head, cap), 0);
+}
+
+/* 60 levels of 100 letters. */
+static void make_long_path(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY);
+	char name[101] = "";
+
+	memset(name, 'n', 100);
+	for (int i = 0; i < 60; i++) {
+		int sub;
+
+		assert_int_equal(mkdirat(fd, name, 0777), 0);
+		sub = openat(fd, name, O_RDONLY | O_DIRECTORY);
+		assert_true(sub >= 0);
+		close(fd);
+		fd = sub;
+	}
+	close(fd);
+}
+
+static void assert_child_passes(pid_t pid)
+{
+	int status;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void closed_directories_and_long_paths_do_not_block(void **state)
+{
+	struct fb_error err = FB_ERROR_INIT;
+	pid_t pid;
+
+	make_kernel(60);
+	fflush(NULL);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		char *mod = under(wt_path, "gopath/mod"), *dir1 = under(wt_path, "dir1");
+		struct fb_history *h;
+		struct fb_worktree *wt;
+
+		be_an_ordinary_user();
+		h = open_history();
+		wt = open_worktree(h);
+		checkout(h, wt, "v1");
+		write_file(wt_path, "gopath/mod/f", "x\n");
+		assert_int_equal(chmod(mod, 0555), 0);
+		assert_int_equal(chmod(dir1, 0), 0);
+		checkout(h, wt, "v2");
+		assert_clean(wt_path, "v2");
+		make_long_path(wt_path);
+		checkout(h, wt, "v3");
+		assert_clean(wt_path, "v3");
+		make_long_path(dir1);
+		checkout(h, wt, "v2");
+		assert_clean(wt_path, "v2");
+		assert_int_equal(chmod(wt_path, 0), 0);
+		checkout(h, wt, "v1");
+		assert_clean(wt_path, "v1");
+		/* The same for the next session. */
+		assert_int_equal(chmod(wt_path, 0), 0);
+		fb_worktree_free(wt);
+		wt = open_worktree(h);
+		checkout(h, wt, "v2");
+		assert_clean(wt_path, "v2");
+		/* Nor may they be in the way when all of it is removed. */
+		make_long_path(wt_path);
+		assert_int_equal(chmod(dir1, 0555), 0);
+		assert_ok(fb_remove_tree(wt_path, &err), &err);
+		_exit(exists(wt_path, ""));
+	}
+	assert_child_passes(pid);
+}
+
+static void what_cannot_be_removed_is_named(void **state)
+{
+	pid_t pid;
+
+	if (geteuid() != 0)
+		skip();
+	make_kernel(20);
+	fflush(NULL);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		char *want = fb_xasprintf("remove '%s' yourself", wt_path);
+		char *dir = under(wt_path, "sudo");
+		struct fb_error err = FB_ERROR_INIT;
+		struct fb_history *h = open_history();
+		struct fb_worktree *wt = open_worktree(h);
+		struct fb_oid oid;
+
+		checkout(h, wt, "v1");
+		write_file(wt_path, "sudo/f", "somebody else's\n");
+		assert_int_equal(chown(dir, 12345, 12345), 0);
+		be_an_ordinary_user();
+		assert_ok(fb_history_resolve(h, "v2", &oid, &err), &err);
+		assert_int_equal(fb_worktree_checkout(wt, &oid, &err), -1);
+		assert_error(&err, FB_ERROR_SYSTEM, want);
+		_exit(0);
+	}
+	assert_child_passes(pid);
+}
+
+static void submodules_and_repositories_are_emptied(void **state)
+{
+	static const char *const revs[] = {"other", "main"};
+	char *nest = under(wt_path, "nest"), *link = under(wt_path, "lib/obj");
+	char *tracked = under(wt_path, "a");
+	struct fb_str tree = FB_STR_INIT;
+	struct fb_history *h;
+	struct fb_worktree *wt;
+
+	import_commit(&tree, "refs/heads/main", 1, 0);
+	import_file(&tree, "100644", "a/f", "a\n");
+	fb_str_add(&tree, "M 160000 1234567890123456789012345678901234567890 lib/obj\n");
+	import_commit(&tree, "refs/heads/other", 2, 1);
+	import_file(&tree, "100644", "a/g", "b\n");
+	git_import(repo, fb_str_cstr(&tree));
+	fb_str_release(&tree);
+	h = open_history();
+	wt = open_worktree(h);
+	checkout(h, wt, "main");
+	for (size_t i = 0; i < FB_ARRAY_SIZE(revs); i++) {
+		/* As after `git submodule update --init`. */
+		write_file(wt_path, "lib/obj/.git", "gitdir: /nowhere\n");
+		write_file(wt_path, "lib/obj/f.o", "left behind\n");
+		git_run(wt_path, "init", "-q", "nest");
+		write_file(nest, "f", "x\n");
+		git_run(nest, "add", "f");
+		git_run(nest, "commit", "-q", "-m", "x");
+		git_run(wt_path, "-c", "advice.addEmbeddedRepo=false", "add", "nest");
+		git_run(tracked, "init", "-q");
+		checkout(h, wt, revs[i]);
+		assert_false(exists(wt_path, "nest"));
+		assert_false(exists(wt_path, "a/.git"));
+		assert_true(exists(wt_path, "lib/obj"));
+		assert_int_equal(rmdir(link), 0); /* is empty */
+		assert_int_equal(mkdir(link, 0777), 0);
+		/* Not through a link. */
+		write_file(scratch, "theirs/obj/f", "precious\n");
+		{
+			struct fb_error err = FB_ERROR_INIT;
+			char *lib = under(wt_path, "lib");
+
+			assert_ok(fb_remove_tree(lib, &err), &err);
+			assert_int_equal(symlink("../../theirs", lib), 0);
+			free(lib);
+		}
+		checkout(h, wt, revs[i]);
+		assert_holds(scratch, "theirs/obj/f", "precious\n");
+		assert_true(exists(wt_path, "lib/obj"));
+	}
+	fb_worktree_free(wt);
+	fb_history_free(h);
+	free(nest);
+	free(link);
+	free(tracked);
+}
+
+static void unlocked_worktree_in_the_cache_is_locked_again(void **state)
+{
+	char *cache = under(scratch, "cache"), *admin, *reason;
+	struct fb_history *h;
+	struct fb_worktree *wt;
+
+	git_history(repo, "diamond");
+	h = open_history();
+	wt = open_worktree(h);
+	fb_worktree_free(wt);
+	git_run(repo, "worktree", "unlock", wt_path);
+	must_refuse(h, wt_path, "not made by firstbad"); /* it could be the user's */
+
+	setenv("XDG_CACHE_HOME", cache, 1);
+	git_run(repo, "worktree", "remove", "--force", wt_path);
+	free(wt_path);
+	wt_path = under(scratch, "cache/firstbad/worktrees/1/src");
+	wt = open_worktree(h);
+	checkout(h, wt, "b1");
+	fb_worktree_free(wt);
+	git_run(repo, "worktree", "unlock", wt_path);
+	wt = open_worktree(h);
+	checkout(h, wt, "b2");
+	assert_clean(wt_path, "b2");
+	admin = admin_dir();
+	reason = fb_xasprintf("firstbad: %s\n", wt_path);
+	assert_holds(admin, "locked", reason);
+	unsetenv("XDG_CACHE_HOME");
+	fb_worktree_free(wt);
+	fb_history_free(h);
+	free(cache);
+	free(admin);
+	free(reason);
+}
+
+static void filters_from_anywhere_stay_out(void **state)
+{
+	char *filter = under(scratch, "hooks/filter"), *config = under(scratch, "config");
+	struct fb_history *h;
+	struct fb_worktree *wt;
+
+	make_kernel(20);
+	hook("filter");
+	write_file(repo, ".git/info/attributes", "f1.c filter=evil\n*.c filter=own\n");
+	git_run(scratch, "config", "--file", config, "filter.evil.smudge", filter);
+	git_run(scratch, "config", "--file", config, "filter.evil.required", "true");
+	setenv("GIT_CONFIG_GLOBAL", config, 1);
+	h = open_history();
+	wt = open_worktree(h);
+	checkout(h, wt, "v1");
+	git_run(wt_path, "config", "filter.own.smudge", filter);
+	checkout(h, wt, "v2");
+	git_run(wt_path, "config", "filter.own.clean", filter);
+	checkout(h, wt, "v3");
+	unsetenv("GIT_CONFIG_GLOBAL");
+	assert_false(exists(scratch, "hooked"));
+	assert_tree(wt_path, "v3");
+	fb_worktree_free(wt);
+	fb_history_free(h);
+	free(filter);
+	free(config);
+}
+
 /* Several at once */
 
 /* They also make their worktrees at once, which git alone does not survive. */
@@ -1081,8 +1400,8 @@ static void each_git_holds_the_lock(void **state)
 	free(file);
 	file = under(scratch, "seen");
 	assert_ok(fb_file_read(file, 100, &seen, &err), &err);
-	/* worktree add, clean, checkout */
-	assert_string_equal(fb_str_cstr(&seen), "1\n1\n1\n");
+	/* worktree add, config, clean, checkout */
+	assert_string_equal(fb_str_cstr(&seen), "1\n1\n1\n1\n");
 	fb_str_release(&seen);
 	fb_worktree_free(wt);
 	fb_history_free(h);
@@ -1224,6 +1543,12 @@ int main(int argc, char **argv)
 		CLAIM(git_never_takes_another_repository_for_ours),
 		CLAIM(what_is_not_ours_is_refused_and_left_alone),
 		CLAIM(worktree_of_a_copied_repository_is_not_shared),
+		CLAIM(what_took_the_place_of_the_worktree_is_left_alone),
+		CLAIM(closed_directories_and_long_paths_do_not_block),
+		CLAIM(what_cannot_be_removed_is_named),
+		CLAIM(submodules_and_repositories_are_emptied),
+		CLAIM(unlocked_worktree_in_the_cache_is_locked_again),
+		CLAIM(filters_from_anywhere_stay_out),
 		CLAIM(sessions_in_two_worktrees_do_not_meet),
 		CLAIM(worktree_has_one_user_at_a_time),
 		CLAIM(each_git_holds_the_lock),

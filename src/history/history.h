@@ -164,9 +164,13 @@ const char *fb_worktree_path(const struct fb_worktree *wt);
  * Local changes (fixups of the step before, a build's leftovers in tracked files) are undone;
  * untracked files, ignored ones too, are removed. Afterwards `git status` in it is clean, and
  * each file has the bytes of its blob: line end conversion, filters (LFS) and sparse checkouts
- * that the user has set up do not apply. Submodules are left out.
+ * that the user has set up do not apply. Submodules are empty directories.
  *
- * Errors: as fb_worktree_open(); FB_ERROR_CHILD with git's words otherwise.
+ * A program that ran in the worktree may have done anything to it: a link in its place is
+ * removed, not followed; what cannot be cleaned is thrown away and made anew.
+ *
+ * Errors: as fb_worktree_open(); FB_ERROR_USAGE when another directory took the place of the
+ * worktree or of the one that holds it; FB_ERROR_CHILD with git's words otherwise.
  */
 int fb_worktree_checkout(struct fb_worktree *wt, const struct fb_oid *oid, struct fb_error *err);
 

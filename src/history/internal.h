@@ -72,4 +72,15 @@ int fb_shallow_read(const struct fb_history *history, struct fb_shallow *ret, st
 bool fb_shallow_has(const struct fb_shallow *shallow, const git_oid *oid);
 void fb_shallow_release(struct fb_shallow *shallow);
 
+/**
+ * fb_leftovers_make_tractable() - Leave nothing in a worktree that `git clean` stumbles over.
+ * @fd: the worktree.
+ *
+ * Directories become u+rwx; what lies too deep, and any ".git" but the topmost, is removed.
+ */
+int fb_leftovers_make_tractable(int fd, struct fb_error *err);
+
+/** fb_leftovers_remove() - Remove @path, as an index names it, below @fd; none is no error. */
+int fb_leftovers_remove(int fd, const char *path, struct fb_error *err);
+
 #endif

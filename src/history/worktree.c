@@ -39,14 +39,18 @@
 
 struct fb_worktree {
 	char *path;
-	char *admin; /* the registration */
-	char **pins; /* options that keep the user's settings out */
+	char *parent;
+	const char *name; /* in the parent; a part of path */
+	char *admin;	  /* the registration */
+	char **pins;	  /* options that keep the user's settings out */
 	int lock_fd;
+	/* What runs in the worktree may put other things in its place: git works in these. */
+	int parent_fd, dir_fd;
 };
 
 /*
  * Settings of the user, the system or the repository that would change what is checked out,
- * start something, or reach beyond this worktree. Filters are added by name in find_pins().
+ * start something, or reach beyond this worktree. Filters are added by name in pin_filters().
  */
 static const char *const pins[] = {
 	"advice.detachedHead=false",
@@ -60,6 +64,7 @@ static const char *const pins[] = {
 	"core.fileMode=true",
 	"core.fsmonitor=false",
 	"core.hooksPath=/dev/null",
+	"core.ignoreCase=false",
 	"core.ignoreStat=false",
 	"core.logAllRefUpdates=false",
 	"core.safecrlf=false",
@@ -107,45 +112,6 @@ static const char *const base_env[] = {
 	"GIT_WORK_TREE",
 };
 
-static void add_filter_pins(char ***v, const char *filter, size_t len)
-{
-	static const char *const field[] = {"smudge=", "clean=", "process=", "required=false"};
-
-	for (size_t i = 0; i < FB_ARRAY_SIZE(field); i++) {
-		FB_CLEANUP(fb_freep)
-		char *pin = fb_xasprintf("%.*s.%s", (int)len, filter, field[i]);
-
-		fb_strv_add(v, "-c");
-		fb_strv_add(v, pin);
-	}
-}
-
-/* A filter of any name may be set up; .gitattributes of the tree can ask for it. */
-static char **find_pins(struct fb_history *history)
-{
-	git_config_iterator *it = NULL;
-	git_config_entry *entry;
-	git_config *config = NULL;
-	char **v = NULL;
-
-	for (size_t i = 0; i < FB_ARRAY_SIZE(pins); i++) {
-		fb_strv_add(&v, "-c");
-		fb_strv_add(&v, pins[i]);
-	}
-	/* Not git_config_foreach_match(): libgit2 1.5.1 leaks 20 KB for each name that differs. */
-	if (git_repository_config(&config, history->repo) == 0 &&
-	    git_config_iterator_new(&it, config) == 0)
-		while (git_config_next(&entry, it) == 0) {
-			const char *dot = strrchr(entry->name, '.');
-
-			if (fb_str_has_prefix(entry->name, "filter.") && dot > entry->name + 7)
-				add_filter_pins(&v, entry->name, (size_t)(dot - entry->name));
-		}
-	git_config_iterator_free(it);
-	git_config_free(config);
-	return v;
-}
-
 /* Neither git's exit status nor most of its messages tell why a file could not be written. */
 static bool is_full(const char *path)
 {
@@ -155,42 +121,98 @@ static bool is_full(const char *path)
 	       (vfs.f_bavail * vfs.f_frsize < FULL_B || (vfs.f_files && !vfs.f_favail));
 }
 
-/* Run git with the pins and then @args (NULL-terminated). */
-static int run_git(const struct fb_worktree *wt, const char *gitdir, const char *work_tree,
-		   const char *const *args, struct fb_error *err)
+/*
+ * Run git with the pins and then @args (NULL-terminated).
+ * @in_tree: in the worktree, which is there then; else in @gitdir.
+ */
+static int start_git(const struct fb_worktree *wt, const char *gitdir, bool in_tree,
+		     const char *const *args, struct fb_proc_result *ret, struct fb_error *err)
 {
+	const int keep[] = {wt->lock_fd, wt->dir_fd};
 	FB_CLEANUP(fb_strvp) char **argv = NULL, **env = NULL;
 	FB_CLEANUP(fb_freep) char *env_dir = fb_xasprintf("GIT_DIR=%s", gitdir);
-	FB_CLEANUP(fb_proc_result_release) struct fb_proc_result result = {0};
-	struct fb_proc_spec spec = {.dir = work_tree ? work_tree : gitdir,
+	FB_CLEANUP(fb_freep) char *tree = fb_xasprintf("/proc/self/fd/%d", wt->dir_fd);
+	struct fb_proc_spec spec = {.dir = in_tree ? tree : gitdir,
 				    .timeout_ns = GIT_TIMEOUT_NS,
-				    .pass_fds = &wt->lock_fd,
-				    .nr_pass_fds = 1};
+				    .pass_fds = keep,
+				    .nr_pass_fds = in_tree ? 2 : 1};
 
 	fb_strv_add(&argv, "git");
-	for (char **p = wt->pins; *p; p++)
+	for (char **p = wt->pins; p && *p; p++)
 		fb_strv_add(&argv, *p);
 	for (; *args; args++)
 		fb_strv_add(&argv, *args);
 	for (size_t i = 0; i < FB_ARRAY_SIZE(base_env); i++)
 		fb_strv_add(&env, base_env[i]);
 	fb_strv_add(&env, env_dir);
-	if (work_tree) {
-		FB_CLEANUP(fb_freep) char *env_tree = fb_xasprintf("GIT_WORK_TREE=%s", work_tree);
-
-		fb_strv_add(&env, env_tree);
-	}
+	if (in_tree)
+		fb_strv_add(&env, "GIT_WORK_TREE=.");
 	spec.argv = (const char *const *)argv;
 	spec.env = (const char *const *)env;
-	if (fb_proc_run(&spec, &result, err) < 0)
+	if (fb_proc_run(&spec, ret, err) < 0)
 		return -1;
-	if (fb_proc_check(&spec, &result, err) == 0)
+	if (fb_proc_check(&spec, ret, err) == 0)
 		return 0;
-	if (result.end == FB_PROC_EXITED && (is_full(work_tree) || is_full(gitdir))) {
+	if (ret->end == FB_PROC_EXITED && ((in_tree && is_full(tree)) || is_full(gitdir))) {
 		fb_error_clear(err);
 		return fb_error_set_sys(err, ENOSPC, "git");
 	}
 	return -1;
+}
+
+static int run_git(const struct fb_worktree *wt, const char *gitdir, bool in_tree,
+		   const char *const *args, struct fb_error *err)
+{
+	FB_CLEANUP(fb_proc_result_release) struct fb_proc_result result = {0};
+
+	return start_git(wt, gitdir, in_tree, args, &result, err);
+}
+
+static void pin(struct fb_worktree *wt, const char *setting)
+{
+	fb_strv_add(&wt->pins, "-c");
+	fb_strv_add(&wt->pins, setting);
+}
+
+/*
+ * A filter of any name may be set up, by the user or by what ran here; attributes of the tree
+ * or of the repository can ask for it. git alone knows all the files that it reads settings
+ * from.
+ */
+static int pin_filters(struct fb_worktree *wt, struct fb_error *err)
+{
+	static const char *const field[] = {"smudge=", "clean=", "process=", "required=false"};
+	static const char *const args[] = {"config",	   "-z",	  "--name-only",
+					   "--get-regexp", "^filter\\..", NULL};
+	FB_CLEANUP(fb_proc_result_release) struct fb_proc_result result = {0};
+
+	fb_strvp(&wt->pins);
+	for (size_t i = 0; i < FB_ARRAY_SIZE(pins); i++)
+		pin(wt, pins[i]);
+	if (start_git(wt, wt->admin, true, args, &result, err) < 0) {
+		if (result.end != FB_PROC_EXITED || result.status != 1)
+			return -1;
+		fb_error_clear(err); /* there is none */
+		return 0;
+	}
+	for (const char *p = fb_str_cstr(&result.out), *end = p + result.out.len; p < end;
+	     p += strlen(p) + 1) {
+		const char *dot = strrchr(p, '.');
+
+		if (dot <= p + strlen("filter."))
+			continue;
+		if (memchr(p, '=', (size_t)(dot - p))) /* git -c cannot say it */
+			return fb_error_set(err, FB_ERROR_USAGE,
+					    "the setting '%s' of git: no '=' in a filter's name",
+					    p);
+		for (size_t i = 0; i < FB_ARRAY_SIZE(field); i++) {
+			FB_CLEANUP(fb_freep)
+			char *s = fb_xasprintf("%.*s.%s", (int)(dot - p), p, field[i]);
+
+			pin(wt, s);
+		}
+	}
+	return 0;
 }
 
 /* Small files */
@@ -335,6 +357,36 @@ static char *find_admin(const struct fb_history *history, const char *path)
 	if (dir)
 		closedir(dir);
 	return found;
+}
+
+/* Below firstbad's own directory nobody else makes worktrees. */
+static bool is_in_cache(const char *path)
+{
+	FB_CLEANUP(fb_freep) char *cache = fb_dir_cache();
+	FB_CLEANUP(fb_freep) char *real = realpath(cache, NULL);
+
+	return real && is_inside(path, real);
+}
+
+/* The user has unlocked ours (`git worktree unlock`): its halves still name each other. */
+static char *find_unlocked(const struct fb_history *history, const char *path)
+{
+	FB_CLEANUP(fb_freep) char *link = read_line(path, ".git");
+	FB_CLEANUP(fb_freep) char *all = fb_xasprintf("gitdir: %s/worktrees/", history->gitdir);
+	FB_CLEANUP(fb_freep) char *want_back = fb_xasprintf("%s/.git", path);
+	FB_CLEANUP(fb_freep) char *admin = NULL;
+	FB_CLEANUP(fb_freep) char *back = NULL;
+	FB_CLEANUP(fb_freep) char *locked = NULL;
+
+	if (!is_in_cache(path) || !link || !fb_str_has_prefix(link, all) ||
+	    strchr(link + strlen(all), '/'))
+		return NULL;
+	admin = fb_xstrdup(link + strlen("gitdir: "));
+	back = read_line(admin, "gitdir");
+	locked = fb_xasprintf("%s/locked", admin);
+	if (!back || strcmp(back, want_back) || access(locked, F_OK) == 0)
+		return NULL;
+	return FB_TAKE(admin);
 }
 
 /* False when git was killed while it made the registration, or a crash emptied its files. */
@@ -495,7 +547,7 @@ static int add_once(struct fb_history *history, struct fb_worktree *wt, const st
 	FB_CLEANUP(fb_freep) char *reason = fb_xasprintf("firstbad: %s", wt->path);
 	const char *args[] = {"worktree", "add",  "--quiet", "--detach", "--no-checkout", "--lock",
 			      "--reason", reason, "--",	     wt->path,	 oid->hex,	  NULL};
-	int rc = run_git(wt, history->gitdir, NULL, args, err);
+	int rc = run_git(wt, history->gitdir, false, args, err);
 
 	wt->admin = find_admin(history, wt->path);
 	if (rc == 0 && wt->admin)
@@ -566,12 +618,28 @@ static int remove_git_locks(const char *admin, struct fb_error *err)
 	return 0;
 }
 
-/* HEAD, and the two files by which the halves know each other. */
+/* The file .git; what runs here may replace it, and its gits would act on something else. */
+static int heal_link(const struct fb_worktree *wt, struct fb_error *err)
+{
+	FB_CLEANUP(fb_freep) char *dir = fb_xasprintf("/proc/self/fd/%d", wt->dir_fd);
+	FB_CLEANUP(fb_freep) char *link = NULL;
+	struct stat st;
+
+	if (fstatat(wt->dir_fd, ".git", &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+		link = read_line(dir, ".git");
+	if (link && fb_str_has_prefix(link, "gitdir: ") && !strcmp(link + 8, wt->admin))
+		return 0;
+	/* Something else of that name cannot be replaced by a file in one step. */
+	if (!link && fb_remove_tree_at(wt->dir_fd, ".git", err) < 0)
+		return -1;
+	return write_line(dir, ".git", "gitdir: ", wt->admin, err);
+}
+
+/* HEAD, and the file by which the registration knows the worktree. */
 static int heal(struct fb_history *history, struct fb_worktree *wt, struct fb_error *err)
 {
 	FB_CLEANUP(fb_freep) char *head = read_line(wt->admin, "HEAD");
 	FB_CLEANUP(fb_freep) char *back = read_line(wt->admin, "gitdir");
-	FB_CLEANUP(fb_freep) char *link = read_line(wt->path, ".git");
 	FB_CLEANUP(fb_freep) char *want_back = fb_xasprintf("%s/.git", wt->path);
 	struct fb_oid oid;
 
@@ -583,12 +651,6 @@ static int heal(struct fb_history *history, struct fb_worktree *wt, struct fb_er
 		return -1;
 	if (strcmp(back, want_back) && write_line(wt->admin, "gitdir", "", want_back, err) < 0)
 		return -1;
-	if (!link || strncmp(link, "gitdir: ", 8) || strcmp(link + 8, wt->admin)) {
-		/* Something else of that name cannot be replaced by a file in one step. */
-		if (!link && fb_remove_tree(want_back, err) < 0)
-			return -1;
-		return write_line(wt->path, ".git", "gitdir: ", wt->admin, err);
-	}
 	return 0;
 }
 
@@ -598,6 +660,17 @@ static int take_up(struct fb_history *history, struct fb_worktree *wt, struct fb
 	bool there = lstat(wt->path, &st) == 0;
 
 	wt->admin = find_admin(history, wt->path);
+	if (!wt->admin) {
+		wt->admin = find_unlocked(history, wt->path);
+		if (wt->admin && write_line(wt->admin, "locked", "firstbad: ", wt->path, err) < 0)
+			return -1;
+	} else if (there && S_ISDIR(st.st_mode)) {
+		/* What ran here may have taken the right to read it. */
+		FB_CLEANUP(fb_closep) int fd = fb_dir_open(AT_FDCWD, wt->path);
+
+		if (fd < 0)
+			return fb_error_set_sys(err, errno, "open '%s'", wt->path);
+	}
 	if (wt->admin && there && check_link(wt->path, wt->admin, err) < 0)
 		return -1;
 	if (wt->admin && there && is_complete(wt->admin) && S_ISDIR(st.st_mode))
@@ -619,16 +692,27 @@ static int take_up(struct fb_history *history, struct fb_worktree *wt, struct fb
 	return add(history, wt, err);
 }
 
+static int hold(struct fb_worktree *wt, struct fb_error *err)
+{
+	wt->parent_fd = open(wt->parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (wt->parent_fd < 0)
+		return fb_error_set_sys(err, errno, "open '%s'", wt->parent);
+	wt->dir_fd = fb_dir_open(wt->parent_fd, wt->name);
+	return wt->dir_fd < 0 ? fb_error_set_sys(err, errno, "open '%s'", wt->path) : 0;
+}
+
 int fb_worktree_open(struct fb_history *history, const char *path, struct fb_worktree **ret,
 		     struct fb_error *err)
 {
 	FB_CLEANUP(fb_worktree_freep) struct fb_worktree *wt = fb_xcalloc(1, sizeof(*wt));
 	bool lock_is_new = false;
 
-	wt->lock_fd = -1;
+	wt->lock_fd = wt->parent_fd = wt->dir_fd = -1;
 	wt->path = canonical(path, err);
 	if (!wt->path)
 		return -1;
+	wt->name = strrchr(wt->path, '/') + 1;
+	wt->parent = fb_xstrndup(wt->path, (size_t)(wt->name - wt->path));
 	if (is_inside(wt->path, history->workdir) || is_inside(wt->path, history->gitdir))
 		return fb_error_set(err, FB_ERROR_USAGE,
 				    "worktree '%s' would be inside the repository '%s'", wt->path,
@@ -636,9 +720,10 @@ int fb_worktree_open(struct fb_history *history, const char *path, struct fb_wor
 	wt->lock_fd = lock(wt->path, &lock_is_new, err);
 	if (wt->lock_fd < 0)
 		return -1;
-	wt->pins = find_pins(history);
+	for (size_t i = 0; i < FB_ARRAY_SIZE(pins); i++)
+		pin(wt, pins[i]);
 	sweep_stubs(history, wt->path);
-	if (take_up(history, wt, err) < 0) {
+	if (take_up(history, wt, err) < 0 || hold(wt, err) < 0 || heal_link(wt, err) < 0) {
 		if (!wt->admin && lock_is_new)
 			remove_lock(wt->path);
 		return fb_error_wrap(err, "worktree '%s'", wt->path);
@@ -651,9 +736,12 @@ void fb_worktree_free(struct fb_worktree *wt)
 {
 	if (!wt)
 		return;
+	fb_closep(&wt->dir_fd);
+	fb_closep(&wt->parent_fd);
 	fb_closep(&wt->lock_fd);
 	fb_strvp(&wt->pins);
 	free(wt->path);
+	free(wt->parent);
 	free(wt->admin);
 	free(wt);
 }
@@ -668,23 +756,57 @@ const char *fb_worktree_path(const struct fb_worktree *wt)
 	return wt->path;
 }
 
-/*
- * Clean first: what is not in the index, ignored or not, goes; then nothing stands in the way
- * of what the checkout writes. A checkout that was killed is covered: its files are either
- * known to the old index, and seen to differ, or unknown to it.
- */
-static int clean_and_checkout(struct fb_worktree *wt, const struct fb_oid *oid,
-			      struct fb_error *err)
+/* An empty worktree that git takes for the one that it was. */
+static int begin_anew(struct fb_worktree *wt, struct fb_error *err)
 {
-	const char *clean[] = {"clean", "--quiet", "-ffdx", NULL};
-	const char *checkout[] = {"checkout", "--quiet", "--force", "--detach",
-				  oid->hex,   "--",	 NULL};
+	FB_CLEANUP(fb_freep) char *index = fb_xasprintf("%s/index", wt->admin);
 
-	if (remove_git_locks(wt->admin, err) < 0)
-		return -1;
-	if (run_git(wt, wt->admin, wt->path, clean, err) < 0)
-		return -1;
-	return run_git(wt, wt->admin, wt->path, checkout, err);
+	fb_closep(&wt->dir_fd);
+	if (fb_remove_tree_at(wt->parent_fd, wt->name, err) < 0)
+		return fb_error_wrap(err, "remove '%s' yourself", wt->path);
+	if (unlink(index) < 0 && errno != ENOENT)
+		return fb_error_set_sys(err, errno, "remove '%s'", index);
+	if (mkdirat(wt->parent_fd, wt->name, 0777) < 0)
+		return fb_error_set_sys(err, errno, "mkdir '%s'", wt->path);
+	wt->dir_fd = fb_dir_open(wt->parent_fd, wt->name);
+	if (wt->dir_fd < 0)
+		return fb_error_set_sys(err, errno, "open '%s'", wt->path);
+	return heal_link(wt, err);
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/*
+ * Is PATH still the directory that was opened? A link in its place is removed, not what it
+ * points to. Another directory may be one of the user's, moved here: it is left alone.
+ */
+static int find_place(struct fb_worktree *wt, struct fb_error *err)
+{
+	struct stat opened, now;
+
+	if (fstat(wt->parent_fd, &opened) < 0 || stat(wt->parent, &now) < 0 ||
+	    !is_same(&opened, &now))
+		return fb_error_set(err, FB_ERROR_USAGE,
+				    "something took the place of '%s': put it back", wt->parent);
+	if (fstatat(wt->parent_fd, wt->name, &now, AT_SYMLINK_NOFOLLOW) < 0) {
+		if (errno != ENOENT)
+			return fb_error_set_sys(err, errno, "'%s'", wt->path);
+		return begin_anew(wt, err);
+	}
+	if (!S_ISDIR(now.st_mode))
+		return begin_anew(wt, err);
+	if (wt->dir_fd >= 0 && fstat(wt->dir_fd, &opened) == 0 && is_same(&opened, &now)) {
+		if (~now.st_mode & S_IRWXU)
+			(void)!fchmod(wt->dir_fd, (now.st_mode & 07777) | S_IRWXU);
+		return 0;
+	}
+	if (unlinkat(wt->parent_fd, wt->name, AT_REMOVEDIR) == 0)
+		return begin_anew(wt, err);
+	return fb_error_set(err, FB_ERROR_USAGE,
+			    "another directory took the place of '%s': move it away", wt->path);
 }
 
 /*
@@ -692,30 +814,87 @@ static int clean_and_checkout(struct fb_worktree *wt, const struct fb_oid *oid,
  * emptied it), and when a program that ran here told git to look away from a file: with
  * assume-unchanged or skip-worktree a changed file would stay as that program left it.
  */
-static bool is_index_bad(const char *path)
+static bool is_index_bad(git_index *index)
 {
-	git_index *index = NULL;
-	bool bad = git_index_open(&index, path) < 0;
-
-	for (size_t i = 0; !bad && i < git_index_entrycount(index); i++) {
+	for (size_t i = 0; i < git_index_entrycount(index); i++) {
 		const git_index_entry *e = git_index_get_byindex(index, i);
 
-		bad = (e->flags & GIT_INDEX_ENTRY_VALID) ||
-		      (e->flags_extended & GIT_INDEX_ENTRY_SKIP_WORKTREE);
+		if ((e->flags & GIT_INDEX_ENTRY_VALID) ||
+		    (e->flags_extended & GIT_INDEX_ENTRY_SKIP_WORKTREE))
+			return true;
 	}
+	return false;
+}
+
+/* To git a submodule's files are the submodule's business, whatever they are. */
+static int empty_gitlinks(int dir_fd, git_index *index, struct fb_error *err)
+{
+	for (size_t i = 0; i < git_index_entrycount(index); i++) {
+		const git_index_entry *e = git_index_get_byindex(index, i);
+
+		if (e->mode == GIT_FILEMODE_COMMIT && fb_leftovers_remove(dir_fd, e->path, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int prepare_index(struct fb_worktree *wt, struct fb_error *err)
+{
+	FB_CLEANUP(fb_freep) char *path = fb_xasprintf("%s/index", wt->admin);
+	git_index *index = NULL;
+	/* Never else: the times of the unchanged files are worth much to the next build. */
+	bool bad = git_index_open(&index, path) < 0 || is_index_bad(index);
+	int rc = 0;
+
+	if (!bad)
+		rc = empty_gitlinks(wt->dir_fd, index, err);
+	else if (unlink(path) < 0 && errno != ENOENT)
+		rc = fb_error_set_sys(err, errno, "remove '%s'", path);
 	git_index_free(index);
-	return bad;
+	return rc;
+}
+
+/* What is not in the index, ignored or not, goes. */
+static int clean(struct fb_worktree *wt, struct fb_error *err)
+{
+	static const char *const args[] = {"clean", "--quiet", "-ffdx", NULL};
+
+	if (heal_link(wt, err) < 0 || fb_leftovers_make_tractable(wt->dir_fd, err) < 0 ||
+	    prepare_index(wt, err) < 0)
+		return -1;
+	return run_git(wt, wt->admin, true, args, err);
+}
+
+/*
+ * Clean first; then nothing stands in the way of what the checkout writes. A checkout that was
+ * killed is covered: its files are either known to the old index, and seen to differ, or
+ * unknown to it.
+ */
+static int clean_and_checkout(struct fb_worktree *wt, const struct fb_oid *oid,
+			      struct fb_error *err)
+{
+	const char *checkout[] = {"checkout", "--quiet", "--force", "--detach",
+				  oid->hex,   "--",	 NULL};
+
+	if (remove_git_locks(wt->admin, err) < 0 || find_place(wt, err) < 0 ||
+	    pin_filters(wt, err) < 0)
+		return -1;
+	if (clean(wt, err) < 0) {
+		if (err->code != FB_ERROR_CHILD &&
+		    (err->code != FB_ERROR_SYSTEM || err->sys == ENOSPC))
+			return -1;
+		/* Whatever it was: in an empty directory it cannot be. */
+		fb_error_clear(err);
+		if (begin_anew(wt, err) < 0)
+			return -1;
+	}
+	return run_git(wt, wt->admin, true, checkout, err);
 }
 
 int fb_worktree_checkout(struct fb_worktree *wt, const struct fb_oid *oid, struct fb_error *err)
 {
-	FB_CLEANUP(fb_freep) char *index = fb_xasprintf("%s/index", wt->admin);
-
 	if (!is_oid(oid->hex))
 		return fb_error_set(err, FB_ERROR_USAGE, "'%.40s' is no object name", oid->hex);
-	/* Never else: the times of the unchanged files are worth much to the next build. */
-	if (is_index_bad(index) && unlink(index) < 0 && errno != ENOENT)
-		return fb_error_set_sys(err, errno, "remove '%s'", index);
 	if (clean_and_checkout(wt, oid, err) < 0)
 		return fb_error_wrap(err, "checkout of %.12s in '%s'", oid->hex, wt->path);
 	return 0;
