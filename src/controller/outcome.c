@@ -109,11 +109,10 @@ int fb_take_doubt(struct fb_bisect *b, struct fb_error *err)
 static int choose_metric(struct fb_bisect *b, const json_t *names, struct fb_error *err)
 {
 	FB_CLEANUP(fb_str_release) struct fb_str all = FB_STR_INIT;
-	json_t *name;
-	size_t i;
 
-	json_array_foreach(names, i, name)
-		fb_str_addf(&all, "%s%s", i ? ", " : "", json_string_value(name));
+	for (size_t i = 0; i < json_array_size(names); i++)
+		fb_str_addf(&all, "%s%s", i ? ", " : "",
+			    json_string_value(json_array_get(names, i)));
 	if (json_array_size(names) > 1)
 		return fb_error_set(
 			err, FB_ERROR_USAGE,
