@@ -90,10 +90,11 @@ if unshare --pid --mount --fork true 2>/dev/null; then
 	fb_expect 'nor when firstbad, its keepers and their children are killed in one moment' '
 		rm -rf repo "$XDG_DATA_HOME" "$XDG_CACHE_HOME" && world_make && linger &&
 		cp kept.yaml plan.yaml && kills=0 && seen=0 && first="--plan ../plan.yaml c30 c1" &&
-		while test $kills -lt ${FB_KILLS:-20}; do
+		while test $kills -lt ${FB_KILLS:-20} || test $seen -lt 5 -a $kills -lt 100; do
 			setsid firstbad -C repo bisect auto -q $first >out 2>err &
 			pid=$!
-			sleep "0.$((10 + kills * 37 % 60))"
+			# On a busy machine later, until there were grandchildren to be killed.
+			sleep "$((kills / 40)).$((10 + kills * 37 % 60))"
 			! pgrep -f "$FB_SCRATCH/linger" >/dev/null || seen=$((seen + 1))
 			kill -9 $pid $(family $pid) || :
 			wait $pid || :
@@ -101,7 +102,7 @@ if unshare --pid --mount --fork true 2>/dev/null; then
 			kills=$((kills + 1))
 			firstbad -C repo bisect status >/dev/null 2>&1 && first=
 		done &&
-		echo "$seen times there were grandchildren" && test $seen -gt 4 &&
+		echo "$seen times there were grandchildren" && test $seen -ge 5 &&
 		firstbad -C repo bisect auto -q $first >got && fb_grep "\"change 17\"" got && nobody_left
 	'
 else
