@@ -3,17 +3,28 @@
 # regression, real builds and real boots, killed in the middle and taken up again.
 #
 # The history, images and worktrees are kept under FB_REAL_CACHE (t/real/run sets it), so a
-# second run builds nothing. Leaves FB_REAL_CACHE/firstbad-real/vmlinux for the other tests.
+# second run builds nothing; images and worktrees in a cache of the tests' own, which shares no
+# object directory with the demo. Leaves FB_REAL_CACHE/firstbad-real/vmlinux for the other tests.
 . "${top_srcdir:-.}/t/test-lib.sh"
 
 fb_have qemu-system-x86_64 gcc flex bison bc || fb_skip_all "no qemu, gcc, flex, bison or bc"
 : "${FB_REAL_CACHE:=$FB_SCRATCH/cache}"
-XDG_CACHE_HOME=$FB_REAL_CACHE
+XDG_CACHE_HOME=$FB_REAL_CACHE/firstbad-real
 plan=$top_srcdir/t/real/plan.yaml
 export plan
 
+# The kernel that the other tests boot comes with its symbols out of a build of this test, so a
+# cache that lacks it has to build once more.
+kept=$XDG_CACHE_HOME/vmlinux
+bootable()
+{
+	[ -r "$1" ] && grep -q '^CONFIG_VIRTIO_BLK=y' "$2" && grep -q '^CONFIG_BLK_DEV_INITRD=y' "$2"
+}
+mkdir -p "$XDG_CACHE_HOME"
+bootable "$kept" "$XDG_CACHE_HOME/config" || rm -rf "$kept" "$XDG_CACHE_HOME/firstbad/images"
+
 # Its packages come from the archive; without it there is no kernel to be had.
-"$top_srcdir/demo" --history-only --list --seed 2 --kind ext4-sync >history 2>err || {
+XDG_CACHE_HOME=$FB_REAL_CACHE "$top_srcdir/demo" --history-only --list --seed 2 --kind ext4-sync >history 2>err || {
 	grep -q 'could not be downloaded\|apt-get update failed' err &&
 		fb_skip_all "the archive cannot be reached: $(tail -n 1 err)"
 	cat err history
@@ -21,7 +32,7 @@ export plan
 }
 repo=$(sed -n 's/^repository: //p' history)
 planted=$(sed -n 's/^planted: //p' history)
-export repo planted
+export repo planted kept
 
 # The ends: six commits before the planted one and five after it. Ends that do not build are
 # said so (status 14) and moved outwards.
@@ -136,16 +147,22 @@ fb_expect 'no process is left, and the repository has its refs only' '
 	test -z "$(git -C "$repo" for-each-ref --format="%(refname)" | grep -v "^refs/\(demo\|heads/demo\)/" || :)"
 '
 
-# For the tests that follow: the ends, and the kernel with its symbols and its config, as the
-# last build left them.
-mkdir -p "$XDG_CACHE_HOME/firstbad-real"
-read -r good bad <ends
-echo "$good" >"$XDG_CACHE_HOME/firstbad-real/good"
-echo "$bad" >"$XDG_CACHE_HOME/firstbad-real/bad"
-for vmlinux in "$XDG_CACHE_HOME"/firstbad/worktrees/*/obj/vmlinux; do
-	[ -r "$vmlinux" ] && grep -q '^CONFIG_VIRTIO_BLK=y' "$(dirname "$vmlinux")/.config" &&
-		cp "$vmlinux" "$XDG_CACHE_HOME/firstbad-real/vmlinux" &&
-		cp "$(dirname "$vmlinux")/.config" "$XDG_CACHE_HOME/firstbad-real/config"
-done
-
+# For the tests that follow: the ends, and the kernel with its symbols and its config, if one was
+# built now.
+keep_kernel()
+{
+	read -r good bad <ends
+	echo "$good" >"$XDG_CACHE_HOME/good"
+	echo "$bad" >"$XDG_CACHE_HOME/bad"
+	for built in "$XDG_CACHE_HOME"/firstbad/worktrees/*/obj/vmlinux; do
+		if bootable "$built" "${built%/*}/.config"; then
+			cp "${built%/*}/.config" "$XDG_CACHE_HOME/config"
+			cp "$built" "$kept.new" && mv "$kept.new" "$kept"
+		fi
+	done
+}
+fb_expect 'it leaves a kernel that boots, with its symbols' '
+	keep_kernel
+	bootable "$kept" "$XDG_CACHE_HOME/config"
+'
 fb_done

@@ -7,23 +7,23 @@
 
 fb_have qemu-system-x86_64 gcc flex bison bc || fb_skip_all "no qemu, gcc, flex, bison or bc"
 : "${FB_REAL_CACHE:=$FB_SCRATCH/cache}"
-XDG_CACHE_HOME=$FB_REAL_CACHE
-repo=$XDG_CACHE_HOME/firstbad-demo/linux.git
-[ -r "$XDG_CACHE_HOME/firstbad-real/config" ] && [ -d "$repo" ] ||
+XDG_CACHE_HOME=$FB_REAL_CACHE/firstbad-real
+repo=$FB_REAL_CACHE/firstbad-demo/linux.git
+[ -r "$XDG_CACHE_HOME/config" ] && [ -d "$repo" ] ||
 	fb_skip_all "no kernel config that booted: bisect.t leaves one"
 export repo
 
 # Without support for an initramfs there is nothing that the kernel could run.
 {
-	grep -v '^CONFIG_BLK_DEV_INITRD=\|^CONFIG_RD_\|^CONFIG_INITRAMFS' "$XDG_CACHE_HOME/firstbad-real/config"
+	grep -v '^CONFIG_BLK_DEV_INITRD=\|^CONFIG_RD_\|^CONFIG_INITRAMFS' "$XDG_CACHE_HOME/config"
 	echo '# CONFIG_BLK_DEV_INITRD is not set'
 } >noboot.config
 {
 	echo "config: $PWD/noboot.config"
 	grep -v '^kconfig:' "$top_srcdir/t/real/plan.yaml"
 } >plan.yaml
-good=$(cat "$XDG_CACHE_HOME/firstbad-real/good")
-bad=$(cat "$XDG_CACHE_HOME/firstbad-real/bad")
+good=$(cat "$XDG_CACHE_HOME/good")
+bad=$(cat "$XDG_CACHE_HOME/bad")
 export good bad
 
 fb_expect 'a kernel that cannot boot is said so, with its last words' '
