@@ -21,33 +21,20 @@
 
 #define BITS_POINTS 64
 
-/* Hops to the nearest candidate that has 0 already; two sweeps each way, near enough. */
-static void spread_distance(const struct fb_search *s, uint32_t *d)
-{
-	for (int pass = 0; pass < 2; pass++) {
-		for (uint32_t c = s->nr_cand; c-- > 0;)
-			for (uint32_t a = s->par_first[c]; a < s->par_first[c + 1]; a++)
-				if (d[c] < FB_NO_NODE && d[s->par[a]] > d[c] + 1)
-					d[s->par[a]] = d[c] + 1;
-		for (uint32_t c = 0; c < s->nr_cand; c++)
-			for (uint32_t a = s->par_first[c]; a < s->par_first[c + 1]; a++)
-				if (d[s->par[a]] < FB_NO_NODE && d[c] > d[s->par[a]] + 1)
-					d[c] = d[s->par[a]] + 1;
-	}
-}
-
 /*
  * Probability that @c can be tested. Unbuildable commits come in runs: next to one it is
  * about a half, and grows with the distance; a measured node nearby speaks for it.
  */
 static double testable_share(const struct fb_search *s, uint32_t c)
 {
-	double skip = s->distance[c], measured = s->near_measured[c], share;
+	double skip, measured, share;
 
-	if (!s->any_skip || s->distance[c] == FB_NO_NODE || !s->near_measured[c])
+	if (!s->any_skip || s->near_skipped[c] == FB_NEAR_NONE || !s->near_measured[c])
 		return 1;
+	skip = s->near_skipped[c];
+	measured = s->near_measured[c];
 	share = skip / (skip + 1);
-	return s->near_measured[c] == FB_NO_NODE
+	return s->near_measured[c] == FB_NEAR_NONE
 		       ? share
 		       : share + (1 - share) * skip / (skip + 4 * measured);
 }
@@ -166,14 +153,6 @@ bool fb_ask_best_split(struct fb_search *s)
 					      : 0;
 	if (family->rates)
 		make_gains(s);
-	for (uint32_t c = 0; c < s->nr_cand; c++) {
-		s->distance[c] = s->node[s->cand[c]].skip ? 0 : FB_NO_NODE;
-		s->near_measured[c] = s->node[s->cand[c]].nr ? 0 : FB_NO_NODE;
-	}
-	if (s->any_skip) {
-		spread_distance(s, s->distance);
-		spread_distance(s, s->near_measured);
-	}
 	for (uint32_t c = 0; c < s->nr_cand; c++) {
 		double score;
 

@@ -73,12 +73,23 @@ int fb_set_candidates(struct fb_search *s)
 	return s->ancestors ? 0 : -1;
 }
 
-int fb_prepare_classes(struct fb_search *s)
+int fb_prepare_skips(struct fb_search *s)
 {
+	if (s->near)
+		return 0;
 	if (!s->descendants)
 		s->descendants = fb_reach_new(s->par_first, s->par, s->nr_cand,
 					      FB_REACH_DESCENDANTS, REACH_ROOM);
-	return s->descendants ? 0 : -1;
+	if (s->descendants)
+		s->near = fb_near_new(s->par_first, s->par, s->nr_cand);
+	if (!s->near)
+		return -1;
+	for (uint32_t c = 0; c < s->nr_cand; c++)
+		s->near_skipped[c] = s->near_measured[c] = FB_NEAR_NONE;
+	for (uint32_t c = 0; c < s->nr_cand; c++)
+		if (s->node[s->cand[c]].nr)
+			fb_near_add(s->near, s->near_measured, c);
+	return 0;
 }
 
 /* Marks the candidates that @candidate can reach, itself included, with @bit. */

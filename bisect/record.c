@@ -88,6 +88,8 @@ int fb_search_record(struct fb_search *s, uint32_t node, double value)
 	if (!n->nr) {
 		s->nr_measured++;
 		s->partitioned = false;
+		if (s->any_skip && n->role == ROLE_CANDIDATE)
+			fb_near_add(s->near, s->near_measured, s->index[node]);
 	}
 	n->value[n->nr++] = value;
 	s->nr_boots++;
@@ -100,9 +102,10 @@ int fb_search_skip(struct fb_search *s, uint32_t node)
 	if (node >= s->nr_nodes)
 		return -1;
 	if (s->node[node].role == ROLE_CANDIDATE) {
-		if (fb_prepare_classes(s) < 0)
+		if (fb_prepare_skips(s) < 0)
 			return -1;
 		s->any_skip = true;
+		fb_near_add(s->near, s->near_skipped, s->index[node]);
 	}
 	s->node[node].skip = 1;
 	s->classified = false;

@@ -11,6 +11,7 @@
 #define FB_BISECT_SEARCH_IMPL_H
 
 #include "bisect/model.h"
+#include "bisect/near.h"
 #include "bisect/reach.h"
 #include "bisect/search.h"
 
@@ -100,6 +101,9 @@ struct fb_search {
 	unsigned char *dead; /* would separate two nodes of one image */
 	bool any_skip;
 	struct fb_reach *ancestors, *descendants; /* of candidates; the latter with skips only */
+	/* With skips only: hops from each candidate to one that was skipped, and measured. */
+	struct fb_near *near;
+	uint32_t *near_skipped, *near_measured;
 
 	/* Room for evaluate(), allocated by fb_search_new() and fb_search_record(). */
 	struct image *image;
@@ -108,7 +112,7 @@ struct fb_search {
 	size_t nr_image, cap_image, cap_sorted, cap_new;
 	struct cluster *cluster;
 	uint32_t nr_cluster;
-	uint32_t *cluster_of, *old_cluster, *count, *class_of, *distance, *near_measured;
+	uint32_t *cluster_of, *old_cluster, *count, *class_of;
 	uint32_t *slot, slot_mask; /* hash table of clusters, then of classes */
 	uint64_t *reached; /* of candidate c by image i: bit i % 64 of [i / 64 * nr_cand + c] */
 	size_t nr_measured, cap_reached; /* nodes with boots; blocks of 64 images */
@@ -147,8 +151,8 @@ bool fb_image_is_good_end(const struct fb_search *s, const struct image *im);
 /* graph.c */
 void fb_set_roles(struct fb_search *s);
 int fb_set_candidates(struct fb_search *s);
-/* Makes room for fb_make_classes() with skips. */
-int fb_prepare_classes(struct fb_search *s);
+/* Makes room for what only a search with skips needs. */
+int fb_prepare_skips(struct fb_search *s);
 /* Marks the candidates that @candidate can reach, itself included, with @bit. */
 void fb_mark_ancestors(struct fb_search *s, uint32_t candidate, unsigned char bit);
 uint64_t fb_image_hash(const struct fb_search *s, const struct image *im);

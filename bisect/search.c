@@ -71,7 +71,8 @@ void fb_search_free(struct fb_search *s)
 	fb_reach_free(s->descendants);
 	free(s->count);
 	free(s->class_of);
-	free(s->distance);
+	fb_near_free(s->near);
+	free(s->near_skipped);
 	free(s->near_measured);
 	free(s->mass);
 	free(s->class_mass);
@@ -140,7 +141,7 @@ static int allocate_room(struct fb_search *s)
 #define ROOM(array) ((array = calloc(n, sizeof(*array))) != NULL)
 	return s->slot && ROOM(s->dead) && ROOM(s->cluster) && ROOM(s->cluster_of) &&
 			       ROOM(s->old_cluster) && ROOM(s->count) && ROOM(s->class_of) &&
-			       ROOM(s->distance) && ROOM(s->near_measured) && ROOM(s->weight) &&
+			       ROOM(s->near_skipped) && ROOM(s->near_measured) && ROOM(s->weight) &&
 			       ROOM(s->hash) && ROOM(s->mass) && ROOM(s->part) &&
 			       ROOM(s->class_mass) && ROOM(s->key) && ROOM(s->rank) &&
 			       ROOM(s->found) && ROOM(s->gain) && ROOM(s->step_gain) &&
