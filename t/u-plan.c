@@ -458,7 +458,13 @@ static const struct bad_row bad_row[] = {
 	 ":2:49: testcase 'sync-latency' has no parameter '1024'"},
 	/* machines and testcases together */
 	{"a kernel config for the command machine", "machine: command\nkconfig: tiny\n" FIO,
-	 ":2:10: machine 'command' builds no kernel"},
+	 ":2:10: kconfig: machine 'command' builds no kernel"},
+	{"a sysctl on the command machine", "sysctl: {vm.swappiness: 1}\nmachine: command\n" FIO,
+	 ":1:9: sysctl: machine 'command' changes no setting of this host"},
+	{"memory of the command machine", "machine: command\nmemory: 1G\n" FIO,
+	 ":2:9: memory: machine 'command' starts no machine"},
+	{"a kernel command line on the command machine", "machine: command\ncmdline: quiet\n" FIO,
+	 ":2:10: cmdline: machine 'command' boots no kernel"},
 	{"fio on the command machine", "machine: command\n" FIO,
 	 ":2:9: machine 'command' runs only testcase 'command'"},
 	/* bisect */

@@ -870,15 +870,16 @@ static int read_bisect(struct reader *r, const struct fb_yaml *node)
 static const struct {
 	const char *key;
 	int (*read)(struct reader *r, const struct fb_yaml *node);
+	const char *not_command; /* why machine 'command' refuses it */
 } keys[] = {
 	{"machine", read_machine},
-	{"kconfig", read_kconfig},
-	{"config", read_config},
-	{"memory", read_memory},
-	{"disk", read_disk},
-	{"cmdline", read_cmdline},
-	{"sysctl", read_sysctl},
-	{"fixups", read_fixups},
+	{"kconfig", read_kconfig, "builds no kernel"},
+	{"config", read_config, "builds no kernel"},
+	{"memory", read_memory, "starts no machine"},
+	{"disk", read_disk, "starts no machine"},
+	{"cmdline", read_cmdline, "boots no kernel"},
+	{"sysctl", read_sysctl, "changes no setting of this host"},
+	{"fixups", read_fixups, "builds no kernel"},
 	{"boots", read_boots},
 	{"max_boots", read_max_boots},
 	{"max_time", read_max_time},
@@ -892,7 +893,6 @@ static const struct {
 /* What only the keys together can tell. */
 static int check_whole(struct reader *r)
 {
-	const struct fb_yaml *config = fb_yaml_get(r->root, "config");
 	struct fb_plan *plan = r->plan;
 	bool command = !strcmp(plan->machine, "command");
 
@@ -904,9 +904,13 @@ static int check_whole(struct reader *r)
 				  "'kconfig' or 'config' is missing: how to configure the kernel");
 		return 0;
 	}
-	if (plan->config_base)
-		return at(r, config ? config : fb_yaml_get(r->root, "kconfig"),
-			  "machine 'command' builds no kernel");
+	for (size_t i = 0; i < FB_ARRAY_SIZE(keys); i++) {
+		const struct fb_yaml *node = fb_yaml_get(r->root, keys[i].key);
+
+		if (node && keys[i].not_command)
+			return at(r, node, "%s: machine 'command' %s", keys[i].key,
+				  keys[i].not_command);
+	}
 	plan->config_base = fb_xstrdup("tinyconfig");
 	for (size_t i = 0; i < plan->nr_cells; i++)
 		if (strcmp(plan->cells[i].testcase->name, "command") ||
