@@ -55,6 +55,10 @@ fb_expect 'a plan that is no YAML is file, line and column' '
 	fb_must_fail 64 firstbad -C repo bisect auto --plan ../wrong.yaml c5 c1 2>err &&
 	one_error && fb_grep "wrong.yaml:[0-9]+:[0-9]+: " err
 '
+fb_expect 'a plan that is a FIFO is not waited for' '
+	mkfifo fifo.yaml && fb_must_fail 64 firstbad -C repo measure ../fifo.yaml 2>err && one_error &&
+	fb_grep "plan: .*fifo.yaml. is not a regular file" err && rm fifo.yaml
+'
 fb_expect 'a plan that cannot be read is named' '
 	fb_must_fail 64 firstbad -C repo measure nosuch.yaml 2>err && one_error &&
 	fb_grep "plan: .*nosuch.yaml.*No such file" err &&

@@ -61,6 +61,12 @@ fb_expect 'values may come by the file $FIRSTBAD_RESULT instead' '
 	run "$FB_SCRATCH/wrap" && found 23 && test "$(last metric)" = score
 '
 
+fb_expect 'something else than a file at $FIRSTBAD_RESULT is not waited for' '
+	wrap "bench; mkfifo \"\$FIRSTBAD_RESULT\"" && fb_must_fail 14 run "$FB_SCRATCH/wrap" &&
+	firstbad -C repo report >plain &&
+	fb_grep "what \\\$FIRSTBAD_RESULT names is not a regular" plain
+'
+
 fb_expect 'several metrics: one error that names them; with --metric one is followed' '
 	wrap "bench; echo firstbad: other 5" &&
 	fb_must_fail 64 run "$FB_SCRATCH/wrap" 2>err && test ! -s out && test "$(wc -l <err)" = 1 &&

@@ -4,12 +4,14 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <pwd.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "src/util/dirs.h"
 #include "src/util/file.h"
 #include "src/util/hash.h"
 #include "src/util/util.h"
@@ -80,6 +82,28 @@ static void reading_what_is_no_file_fails(void **state)
 	assert_int_equal(err.sys, EISDIR);
 	fb_error_clear(&err);
 	fb_str_release(&s);
+}
+
+/* A FIFO without a writer would be waited for. */
+static void reading_what_is_no_regular_file_fails_at_once(void **state)
+{
+	char *path = in_dir("fifo"), *to = in_dir("to"), hash[FB_HASH_HEX_SIZE];
+	struct fb_str s = FB_STR_INIT;
+	struct fb_error err = FB_ERROR_INIT;
+
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(fb_file_read(path, 10, &s, &err), -1);
+	assert_error(&err, FB_ERROR_INPUT, "fifo' is not a regular file");
+	assert_int_equal(fb_file_copy(path, to, &err), -1);
+	assert_error(&err, FB_ERROR_INPUT, "fifo' is not a regular file");
+	assert_int_equal(fb_hash_file(path, hash, &err), -1);
+	assert_error(&err, FB_ERROR_INPUT, "fifo' is not a regular file");
+	assert_int_equal(fb_file_read("/dev/zero", 10, &s, &err), -1);
+	assert_error(&err, FB_ERROR_INPUT, "'/dev/zero' is not a regular file");
+	assert_int_equal(unlink(path), 0);
+	fb_str_release(&s);
+	free(path);
+	free(to);
 }
 
 /* In a mount namespace of its own: a tmpfs of 64 KiB. Exit status 0 when all held, 77: no right. */
@@ -246,6 +270,41 @@ static void xdg_directories_are_followed_when_absolute(void **state)
 	free(p);
 }
 
+/* uid 12345 stands in no passwd; 0 and 65534 do everywhere. */
+static void without_home_the_directory_of_the_user_is_taken(void **state)
+{
+	pid_t pid;
+	int status;
+
+	if (geteuid() != 0)
+		skip();
+	pid = fork();
+	if (pid == 0) {
+		struct fb_error err = FB_ERROR_INIT;
+		FB_CLEANUP(fb_freep) char *p = NULL, *want = NULL;
+
+		unsetenv("HOME");
+		unsetenv("XDG_CACHE_HOME");
+		unsetenv("XDG_DATA_HOME");
+		want = fb_xasprintf("%s/.cache/firstbad", getpwuid(0)->pw_dir);
+		p = fb_dir_cache();
+		if (fb_dirs_check(&err) < 0 || strcmp(p, want) != 0)
+			_exit(1);
+		if (setresuid(12345, 12345, 12345) < 0 || fb_dirs_check(&err) == 0 ||
+		    !strstr(err.text, "user 12345 has no home directory: set HOME"))
+			_exit(2);
+		setenv("XDG_CACHE_HOME", "/c", 1);
+		fb_error_clear(&err);
+		if (fb_dirs_check(&err) == 0)
+			_exit(3);
+		setenv("XDG_DATA_HOME", "/d", 1);
+		fb_error_clear(&err);
+		_exit(fb_dirs_check(&err) == 0 ? 0 : 4);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 static void a_file_hash_is_that_of_sha256sum(void **state)
 {
 	char *path = in_dir("abc");
@@ -304,12 +363,14 @@ int main(void)
 		cmocka_unit_test(what_was_written_is_read_back),
 		cmocka_unit_test(a_file_over_the_limit_is_an_error),
 		cmocka_unit_test(reading_what_is_no_file_fails),
+		cmocka_unit_test(reading_what_is_no_regular_file_fails_at_once),
 		cmocka_unit_test(a_full_disk_leaves_the_old_file_and_nothing_else),
 		cmocka_unit_test(copies_keep_contents_and_mode),
 		cmocka_unit_test(directories_are_made_once_and_not_over_a_file),
 		cmocka_unit_test(a_tree_goes_whole_and_links_are_not_followed),
 		cmocka_unit_test(two_may_remove_one_tree),
 		cmocka_unit_test(xdg_directories_are_followed_when_absolute),
+		cmocka_unit_test(without_home_the_directory_of_the_user_is_taken),
 		cmocka_unit_test(a_file_hash_is_that_of_sha256sum),
 		cmocka_unit_test(hashed_fields_do_not_run_together),
 	};

@@ -77,6 +77,9 @@ struct fb_step_end {
 void fb_step_run(char *const *argv, const char *dir, const char *out, const char *err,
 		 int64_t timeout_ns, bool in_guest, struct fb_step_end *ret);
 
+/** fb_step_open() - Open what a step wrote; -1 when it put something else than a file there. */
+int fb_step_open(const char *path);
+
 /** fb_step_why() - Say in one line why @end is a failure; false when it is none. */
 bool fb_step_why(const struct fb_step_end *end, const char *what, const char *err_file, char *why,
 		 size_t size);

@@ -253,7 +253,7 @@ static int prepare(struct run *run)
 /* At most @max bytes, its end when longer; free() it. */
 static char *read_tail(const char *path, size_t max, size_t *ret_len, bool *ret_cut)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = fb_step_open(path);
 	char *buf = xrealloc(NULL, max + 1);
 	struct stat st;
 	ssize_t n = 0;
@@ -283,7 +283,11 @@ static void say_result_file(struct run *run)
 	bool cut;
 	size_t len;
 	char *buf = read_tail(run->result, RESULT_MAX, &len, &cut), *end = buf + len;
+	struct stat st;
 
+	if (stat(run->result, &st) == 0 && !S_ISREG(st.st_mode) && !run->why[0])
+		snprintf(run->why, sizeof(run->why),
+			 "what $FIRSTBAD_RESULT names is not a regular file");
 	for (char *p = buf; p < end;) {
 		char *nl = memchr(p, '\n', (size_t)(end - p)), *line;
 		size_t n = (size_t)((nl ? nl : end) - p);
@@ -305,7 +309,8 @@ static void say_result_file(struct run *run)
 /* Only the lines with the mark; a build's output may be of any size. */
 static void say_marked(struct run *run)
 {
-	FILE *f = fopen(run->out, "re");
+	int fd = fb_step_open(run->out);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	char *line = xrealloc(NULL, MARKED_MAX);
 	size_t n = 0, said = 0;
 	bool marked = true; /* so far */

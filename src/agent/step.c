@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -356,11 +357,23 @@ void fb_step_run(char *const *argv, const char *dir, const char *out, const char
 	ret->majflt = usage.ru_majflt;
 }
 
+int fb_step_open(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
 /* The last line of a file that is not blank, control bytes made visible. */
 static void last_line(const char *path, char *line, size_t size)
 {
 	char buf[1024];
-	FILE *f = fopen(path, "re");
+	int fd = fb_step_open(path);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	size_t len, start;
 
 	line[0] = '\0';

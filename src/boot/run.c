@@ -14,6 +14,7 @@
 
 #include "src/boot/internal.h"
 #include "src/util/clock.h"
+#include "src/util/dirs.h"
 #include "src/util/file.h"
 #include "src/util/json.h"
 #include "src/util/proc.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "src/cmd/cmd.h"
-#include "src/util/file.h"
+#include "src/util/dirs.h"
 #include "src/util/str.h"
 #include "src/util/util.h"
 
@@ -71,9 +71,12 @@ int fb_open_history(const struct fb_common *common, struct fb_history **ret, str
 
 int fb_open_store(struct fb_store **ret, struct fb_error *err)
 {
-	FB_CLEANUP(fb_freep) char *dir = fb_dir_data();
-	FB_CLEANUP(fb_freep) char *path = fb_xasprintf("%s/store.db", dir);
+	FB_CLEANUP(fb_freep) char *dir = NULL, *path = NULL;
 
+	if (fb_dirs_check(err) < 0)
+		return -1;
+	dir = fb_dir_data();
+	path = fb_xasprintf("%s/store.db", dir);
 	return fb_store_open(path, ret, err);
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "src/cmd/cmd.h"
+#include "src/util/dirs.h"
 #include "src/util/file.h"
 #include "src/util/json.h"
 #include "src/util/proc.h"
@@ -146,7 +147,8 @@ int fb_cmd_doctor(int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
-	if (fb_at_most(argc, argv, first, &err) < 0 || fb_enter(&common, &err) < 0)
+	if (fb_at_most(argc, argv, first, &err) < 0 || fb_enter(&common, &err) < 0 ||
+	    fb_dirs_check(&err) < 0)
 		return fb_fail(&err);
 	if (kernel && access(kernel, R_OK) < 0) {
 		fb_error_set(&err, FB_ERROR_USAGE, "--kernel '%s': %s", kernel, strerror(errno));

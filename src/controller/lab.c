@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "src/util/clock.h"
+#include "src/util/dirs.h"
 #include "src/util/file.h"
 #include "src/util/json.h"
 #include "src/util/util.h"

@@ -26,6 +26,7 @@
 
 #include "src/history/internal.h"
 #include "src/util/clock.h"
+#include "src/util/dirs.h"
 #include "src/util/file.h"
 #include "src/util/proc.h"
 #include "src/util/util.h"

@@ -16,15 +16,31 @@
 #define COPY_MAX	 (1ull << 30) /* images and initramfs files are far below */
 #define REMOVE_DEPTH_MAX 100	      /* descriptors */
 
+int fb_file_open(const char *path, struct fb_error *err)
+{
+	/* Without O_NONBLOCK a FIFO that nobody writes to would hold us here for ever. */
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	struct stat st = {0};
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		return fd;
+	if (fd < 0 && errno != ENXIO) /* a socket */
+		return fb_error_set_sys(err, errno, "open '%s'", path);
+	fb_closep(&fd);
+	if (S_ISDIR(st.st_mode))
+		return fb_error_set_sys(err, EISDIR, "open '%s'", path);
+	return fb_error_set(err, FB_ERROR_INPUT, "'%s' is not a regular file", path);
+}
+
 int fb_file_read(const char *path, size_t max_b, struct fb_str *s, struct fb_error *err)
 {
-	FB_CLEANUP(fb_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	FB_CLEANUP(fb_closep) int fd = fb_file_open(path, err);
 	char buf[65536];
 	size_t total = 0;
 	ssize_t n;
 
 	if (fd < 0)
-		return fb_error_set_sys(err, errno, "open '%s'", path);
+		return -1;
 	if (!s->max || s->max < s->len + max_b)
 		s->max = s->len + max_b;
 	while ((n = read(fd, buf, sizeof(buf))) != 0) {
@@ -138,11 +154,13 @@ static int fill_copy(int fd, const void *ctx)
 
 int fb_file_copy(const char *from, const char *to, struct fb_error *err)
 {
-	FB_CLEANUP(fb_closep) int fd = open(from, O_RDONLY | O_CLOEXEC);
+	FB_CLEANUP(fb_closep) int fd = fb_file_open(from, err);
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return fb_error_set_sys(err, errno, "open '%s'", from);
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) < 0)
+		return fb_error_set_sys(err, errno, "'%s'", from);
 	return replace(to, st.st_mode & 07777, fill_copy, &fd, err);
 }
 
@@ -288,24 +306,4 @@ int fb_remove_tree_at(int at, const char *name, struct fb_error *err)
 int fb_remove_tree(const char *path, struct fb_error *err)
 {
 	return fb_remove_tree_at(AT_FDCWD, path, err);
-}
-
-static char *xdg(const char *var, const char *under_home)
-{
-	const char *dir = getenv(var), *home = getenv("HOME");
-
-	/* The XDG base directory specification ignores relative paths. */
-	if (dir && dir[0] == '/')
-		return fb_xasprintf("%s/firstbad", dir);
-	return fb_xasprintf("%s/%s/firstbad", home && *home ? home : "/root", under_home);
-}
-
-char *fb_dir_cache(void)
-{
-	return xdg("XDG_CACHE_HOME", ".cache");
-}
-
-char *fb_dir_data(void)
-{
-	return xdg("XDG_DATA_HOME", ".local/share");
 }

@@ -9,6 +9,13 @@
 #include "src/util/str.h"
 
 /**
+ * fb_file_open() - Open a regular file to read it. Return: a descriptor of the caller's, or -1.
+ *
+ * Errors: FB_ERROR_INPUT for a FIFO, a directory or a device, which are not waited for.
+ */
+int fb_file_open(const char *path, struct fb_error *err);
+
+/**
  * fb_file_read() - Append the contents of a file to @s.
  * @max_b: a longer file is an error, bytes.
  */
@@ -47,11 +54,5 @@ int fb_remove_tree(const char *path, struct fb_error *err);
 
 /** fb_remove_tree_at() - The same for @name in the directory @at. */
 int fb_remove_tree_at(int at, const char *name, struct fb_error *err);
-
-/** fb_dir_cache() - $XDG_CACHE_HOME/firstbad or ~/.cache/firstbad; owned. */
-char *fb_dir_cache(void);
-
-/** fb_dir_data() - $XDG_DATA_HOME/firstbad or ~/.local/share/firstbad; owned. */
-char *fb_dir_data(void);
 
 #endif

@@ -3,11 +3,11 @@
 #include "src/util/hash.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "src/util/file.h"
 #include "src/util/util.h"
 
 void fb_hash_init(struct fb_hash *h)
@@ -48,13 +48,13 @@ void fb_hash_hex(struct fb_hash *h, char ret[FB_HASH_HEX_SIZE])
 
 int fb_hash_file(const char *path, char ret[FB_HASH_HEX_SIZE], struct fb_error *err)
 {
-	FB_CLEANUP(fb_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	FB_CLEANUP(fb_closep) int fd = fb_file_open(path, err);
 	struct fb_hash h;
 	uint8_t buf[65536];
 	ssize_t n;
 
 	if (fd < 0)
-		return fb_error_set_sys(err, errno, "open '%s'", path);
+		return -1;
 	fb_hash_init(&h);
 	while ((n = read(fd, buf, sizeof(buf))) != 0) {
 		if (n < 0 && errno == EINTR)
