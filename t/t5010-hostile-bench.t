@@ -32,7 +32,7 @@ fb_expect 'a metric that some commits do not print makes them skipped' '
 fb_expect 'so does a value of zero' '
 	rm -rf repo && world_set 7 12 80 && world_set 5 6 0 && world_make &&
 	fb_must_fail 10 firstbad -C repo bisect auto -q --plan ../plan.yaml c12 c1 >out &&
-	readable && fb_grep "score is 0: only values above zero can be bisected" r.json
+	readable && fb_grep "score is 0: a change is a ratio, so only values above zero" r.json
 '
 
 fb_expect 'a metric that nobody measures is a wrong plan, exit status 64' '

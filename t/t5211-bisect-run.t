@@ -134,10 +134,10 @@ fb_expect 'a signal stops, too' '
 
 fb_expect 'a program that is not there is no verdict' '
 	history 30 &&
-	fb_must_fail 70 run -q --good c1 nosuchprogram 2>err &&
+	fb_must_fail 69 run -q --good c1 nosuchprogram 2>err &&
 	fb_grep "exit status 127 also at the good end .*nosuchprogram: cannot run" err &&
 	test "$(wc -l <err)" = 1 && : >repo/noexec && chmod 644 repo/noexec &&
-	fb_must_fail 70 run -q --good c1 ./noexec 2>err && fb_grep "exit status 126 also at" err
+	fb_must_fail 69 run -q --good c1 ./noexec 2>err && fb_grep "exit status 126 also at" err
 '
 
 fb_expect '126 and 127 of a program that runs on the good end are bad' '
@@ -249,6 +249,24 @@ fb_expect 'wrong command lines are one error: 64' '
 		"--good c1 --session abc true" "--session nosuch"; do
 		fb_must_fail 64 run -q $args 2>err >out || exit 1
 		test ! -s out && test "$(wc -l <err)" = 1 && fb_grep "^firstbad: " err || exit 1
+	done
+'
+
+# damage OBJECT: garbage in the file of a loose object.
+damage()
+{
+	o=$(git -C repo rev-parse "$1") && o=repo/.git/objects/$(echo "$o" | sed "s,^..,&/,") &&
+	chmod u+w "$o" && echo garbage >"$o"
+}
+
+fb_expect 'a damaged object is one error, and no mistake of the user: 70' '
+	for object in c10 "c10^{tree}" c10:n; do
+		rm -rf repo && git init -q repo && for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19; do
+			echo $i >repo/n && git -C repo add n && git -C repo commit -q -m "change $i" &&
+			git -C repo tag c$i || exit 1
+		done && script "test \$n -lt 5" && damage "$object" &&
+		fb_must_fail 70 run -q --fresh --good c1 ./t.sh 2>err && test "$(wc -l <err)" = 1 &&
+		fb_grep "^firstbad: " err || { echo "$object"; exit 1; }
 	done
 '
 

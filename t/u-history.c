@@ -440,7 +440,7 @@ static void wrong_ends_are_told_apart(void **state)
 	assert_int_equal(fb_history_range(h, &z, &i2, 1, 0, &r, &err), -1);
 	assert_error(&err, FB_ERROR_GIT, "no common history");
 	assert_int_equal(fb_history_range(h, &z, &none, 1, 0, &r, &err), -1);
-	assert_error(&err, FB_ERROR_GIT, none.hex);
+	assert_error(&err, FB_ERROR_DAMAGED, none.hex);
 	assert_int_equal(fb_history_range(h, &z, NULL, 0, 0, &r, &err), -1);
 	assert_error(&err, FB_ERROR_USAGE, "needs a good end");
 	fb_history_free(h);

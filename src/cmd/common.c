@@ -42,6 +42,7 @@ int fb_fail(const struct fb_error *err)
 	case FB_ERROR_STOPPED:
 		return FB_EXIT_STOPPED;
 	case FB_ERROR_CHILD:
+	case FB_ERROR_DAMAGED:
 	case FB_ERROR_TIMEOUT:
 	case FB_ERROR_NONE:
 		return FB_EXIT_FAILED;

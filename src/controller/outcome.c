@@ -39,9 +39,13 @@ static int take_no_value(struct fb_bisect *b, uint32_t node, const struct fb_sto
 			 const char *key, double value, struct fb_error *err)
 {
 	FB_CLEANUP(fb_freep)
-	char *why = isnan(value) ? fb_xasprintf("%s is not measured", b->metric)
-				 : fb_xasprintf("%s is %g: only values above zero can be bisected",
-						b->metric, value);
+	char *why =
+		isnan(value)
+			? fb_xasprintf("%s is not measured", b->metric)
+			: fb_xasprintf(
+				  "%s is %g: a change is a ratio, so only values above zero can be "
+				  "bisected (print it with a constant added)",
+				  b->metric, value);
 
 	if (b->measured || !isnan(value))
 		return take_failure(b, node, boot, why, err);
@@ -70,7 +74,7 @@ static int take_abort(struct fb_bisect *b, uint32_t node, const struct fb_store_
 				    "stopped by exit status %d at %.12s (%s); it does not count, "
 				    "run again to go on",
 				    status, b->range->oid[node].hex, why);
-	return fb_error_set(err, FB_ERROR_CHILD,
+	return fb_error_set(err, FB_ERROR_MISSING,
 			    "exit status %d also at the good end %.12s (%s): that is no verdict",
 			    status, b->range->oid[node].hex, why);
 }

@@ -18,14 +18,19 @@ int fb_git_error(struct fb_error *err, const char *fmt, ...)
 {
 	const git_error *last = git_error_last();
 	FB_CLEANUP(fb_freep) char *text = NULL;
+	enum fb_error_code code = FB_ERROR_GIT;
 	va_list ap;
 
 	va_start(ap, fmt);
 	text = fb_xvasprintf(fmt, ap);
 	va_end(ap);
+	/* Nobody asks for an object that is not there or makes no sense by a slip of the pen. */
+	if (last && (last->klass == GIT_ERROR_ODB || last->klass == GIT_ERROR_OBJECT ||
+		     last->klass == GIT_ERROR_TREE || last->klass == GIT_ERROR_ZLIB))
+		code = FB_ERROR_DAMAGED;
 	if (last && last->message)
-		return fb_error_set(err, FB_ERROR_GIT, "%s: %s", text, last->message);
-	return fb_error_set(err, FB_ERROR_GIT, "%s", text);
+		return fb_error_set(err, code, "%s: %s", text, last->message);
+	return fb_error_set(err, code, "%s", text);
 }
 
 /* Opening */

@@ -18,7 +18,7 @@ struct fb_history {
 /**
  * fb_git_error() - Put libgit2's last error behind our own words; git_error_last() may be NULL.
  *
- * Return: -1 with FB_ERROR_GIT.
+ * Return: -1 with FB_ERROR_GIT, or FB_ERROR_DAMAGED where an object is at fault.
  */
 int fb_git_error(struct fb_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
