@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* firstbad: finds the command and runs it. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -86,6 +87,8 @@ int main(int argc, char **argv)
 {
 	int i = 1;
 
+	/* Then a limit on file sizes is an error of write(2) like others: told, and kept clean. */
+	signal(SIGXFSZ, SIG_IGN);
 	/* git's habit: -C DIR before the command. */
 	while (i + 1 < argc && strcmp(argv[i], "-C") == 0) {
 		if (chdir(argv[i + 1]) < 0) {

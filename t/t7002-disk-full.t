@@ -61,6 +61,24 @@ fb_expect 'a report to a full disk is an error' '
 	fb_must_fail 74 sh -c "firstbad -C repo report >small/report" 2>err
 '
 
+fb_expect 'a store that cannot be written is named, and why' '
+	rm -rf small/* && firstbad -C repo list sessions && mount -o remount,ro small &&
+	fb_must_fail 74 firstbad -C repo bisect auto -q --plan ../plan.yaml c12 c1 2>err &&
+	mount -o remount,rw small && test "$(wc -l <err)" -eq 1 &&
+	fb_grep "^firstbad: store .*/small/data/.*: write in .*: Read-only file system" err
+'
+
+# In blocks of 512 bytes (dash) or 1 KiB (bash).
+fb_expect 'so is a limit on the size of files: one error, no signal' '
+	for blocks in 8 64 300; do
+		rm -rf small/* && rc=0 &&
+		(ulimit -f $blocks && exec firstbad -C repo bisect auto -q --plan ../plan.yaml c12 c1) \
+			>out 2>err || rc=$?
+		echo "$blocks: $rc" && cat err && test $rc -eq 74 && test "$(wc -l <err)" -eq 1 &&
+			fb_grep "^firstbad: .*(File too large|disk I/O error)" err || exit 1
+	done
+'
+
 umount small
 trap - EXIT
 fb_done

@@ -10,6 +10,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "src/store/schema.h"
 #include "src/store/sql.h"
@@ -116,15 +117,33 @@ static int open_database(const char *path, sqlite3 **db, struct fb_error *err)
 	return migrate(*db, err);
 }
 
-static int make_parent(const char *path, struct fb_error *err)
+/* Owned; NULL: the root or the current directory, which are there. */
+static char *parent_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	FB_CLEANUP(fb_freep) char *dir = NULL;
 
-	if (!slash || slash == path)
-		return 0;
-	dir = fb_xstrndup(path, (size_t)(slash - path));
-	return fb_mkdirs(dir, err);
+	return !slash || slash == path ? NULL : fb_xstrndup(path, (size_t)(slash - path));
+}
+
+static int make_parent(const char *path, struct fb_error *err)
+{
+	FB_CLEANUP(fb_freep) char *dir = parent_of(path);
+
+	return dir ? fb_mkdirs(dir, err) : 0;
+}
+
+/* Where SQLite cannot make its files it says "no such file" of one that nobody knows. */
+static int explain(const char *path, struct fb_error *err)
+{
+	FB_CLEANUP(fb_freep) char *dir = parent_of(path);
+
+	if (dir && access(dir, W_OK) < 0) {
+		int saved = errno;
+
+		fb_error_clear(err);
+		fb_error_set_sys(err, saved, "write in '%s'", dir);
+	}
+	return fb_error_wrap(err, "store '%s'", path);
 }
 
 int fb_store_open(const char *path, struct fb_store **ret, struct fb_error *err)
@@ -140,7 +159,7 @@ int fb_store_open(const char *path, struct fb_store **ret, struct fb_error *err)
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		return fb_error_set(err, FB_ERROR_STORE, "store '%s': not a regular file", path);
 	if (open_database(path, &store->db, err) < 0)
-		return fb_error_wrap(err, "store '%s'", path);
+		return explain(path, err);
 	*ret = FB_TAKE(store);
 	return 0;
 }
