@@ -252,6 +252,18 @@ fb_expect 'wrong command lines are one error: 64' '
 	done
 '
 
+# As make does: what a commit changed is built again, the rest is there.
+fb_expect 'a build finds what the last one left, as under git bisect run' '
+	history 30 && script "test -e big.o || { echo built >>$FB_SCRATCH/built; echo >big.o; }
+		test -e n.o && test n.o -nt n || cp n n.o
+		test \$(cat n.o) -lt 17" && : >built &&
+	run -q --json --good c1 ./t.sh >out && found 17 && test "$(wc -l <built)" = 1
+'
+
+fb_expect 'another session begins without it' '
+	run -q --json --fresh --good c1 ./t.sh >out && found 17 && test "$(wc -l <built)" = 2
+'
+
 # damage OBJECT: garbage in the file of a loose object.
 damage()
 {

@@ -495,6 +495,75 @@ static void whatever_is_left_behind_is_undone(void **state)
 	fb_history_free(h);
 }
 
+/* Each file of @rev is there and as it is in it, whatever else is there. */
+static void assert_tracked(const char *path, const char *rev)
+{
+	char *index = under(scratch, "tracked.index"), *gitdir = under(repo, ".git"), *out = NULL;
+	char *work = fb_xasprintf("--work-tree=%s", path);
+
+	unlink(index);
+	setenv("GIT_INDEX_FILE", index, 1);
+	setenv("GIT_CONFIG_GLOBAL", "/dev/null", 1);
+	git_run(path, "--git-dir", gitdir, work, "read-tree", rev);
+	git_try(path, NULL, &out,
+		git_args("--git-dir", gitdir, work, "update-index", "-q", "--refresh"));
+	free(out);
+	out = git_out(path, "--git-dir", gitdir, work, "diff-files", "--name-status");
+	unsetenv("GIT_INDEX_FILE");
+	unsetenv("GIT_CONFIG_GLOBAL");
+	if (*out)
+		fail_msg("not as in %s: %s", rev, out);
+	free(index);
+	free(gitdir);
+	free(work);
+	free(out);
+}
+
+static void a_switch_undoes_changes_and_keeps_what_is_not_tracked(void **state)
+{
+	struct fb_history *h;
+	struct fb_worktree *wt;
+	uint64_t rng = 3;
+
+	make_kernel(120);
+	write_file(scratch, "outside/f1.c", "precious\n");
+	h = open_history();
+	wt = open_worktree(h);
+	checkout(h, wt, "v1");
+	for (int round = 0; round < 25; round++) {
+		struct fb_str done = FB_STR_INIT, precious = FB_STR_INIT;
+		char rev[4], *path = under(scratch, "outside/f1.c");
+		struct fb_error err = FB_ERROR_INIT;
+		struct fb_oid oid;
+
+		write_file(wt_path, "kept.o", "ignored\n");
+		write_file(wt_path, "kept/too/f", "not tracked\n");
+		write_file(wt_path, "kept/too/.gitattributes", "* text eol=crlf\n");
+		for (uint32_t n = 1 + random_below(&rng, 4); n; n--) {
+			make_a_mess(&rng, &done);
+			if (strstr(fb_str_cstr(&done), " 9:"))
+				break;
+		}
+		snprintf(rev, sizeof(rev), "v%u", 1 + random_below(&rng, 3));
+		printf("# round %d, to %s:%s\n", round, rev, fb_str_cstr(&done));
+		assert_ok(fb_history_resolve(h, rev, &oid, &err), &err);
+		assert_ok(fb_worktree_switch(wt, &oid, &err), &err);
+		assert_tracked(wt_path, rev);
+		assert_true(exists(wt_path, "kept.o"));
+		assert_true(exists(wt_path, "kept/too/f"));
+		assert_false(exists(wt_path, "kept/too/.gitattributes"));
+		assert_ok(fb_file_read(path, 100, &precious, &err), &err);
+		assert_string_equal(fb_str_cstr(&precious), "precious\n");
+		fb_str_release(&precious);
+		fb_str_release(&done);
+		free(path);
+	}
+	checkout(h, wt, "v2");
+	assert_clean(wt_path, "v2");
+	fb_worktree_free(wt);
+	fb_history_free(h);
+}
+
 /* The user's side */
 
 static void hook(const char *name)
@@ -1533,6 +1602,7 @@ int main(int argc, char **argv)
 		CLAIM(checkout_makes_the_tree_of_any_commit),
 		CLAIM(unchanged_files_keep_inode_and_time),
 		CLAIM(whatever_is_left_behind_is_undone),
+		CLAIM(a_switch_undoes_changes_and_keeps_what_is_not_tracked),
 		CLAIM(settings_and_hooks_of_the_user_stay_out),
 		CLAIM(prune_and_gc_of_the_user_leave_the_worktree_alone),
 		{"kill_9_during_checkouts_is_healed", kill_9_at_any_time_is_healed, setup, teardown,

@@ -287,7 +287,11 @@ static int blame_cache(const struct fb_lab *lab, const char *part, struct fb_err
 
 static int checkout(struct fb_lab *lab, const struct fb_oid *oid, struct fb_error *err)
 {
-	if (fb_worktree_checkout(lab->wt, oid, err) < 0)
+	/* As for `git bisect run`, a commit's build begins with what the one before it left. */
+	bool keep = lab->machine == FB_MACHINE_COMMAND && lab->checked_out;
+
+	lab->checked_out = true;
+	if ((keep ? fb_worktree_switch : fb_worktree_checkout)(lab->wt, oid, err) < 0)
 		return blame_cache(lab, fb_worktree_path(lab->wt), err);
 	return 0;
 }

@@ -26,6 +26,7 @@ struct fb_lab {
 	enum fb_machine machine;
 	struct fb_engine *engine;
 	struct fb_worktree *wt;
+	bool checked_out;	/* some commit, by this process */
 	char *cache, *jobs_dir; /* caches; job directories of this session */
 	char *bundle;		/* NULL for the command machine */
 	unsigned slots;		/* boots that may run at once */

@@ -174,4 +174,12 @@ const char *fb_worktree_path(const struct fb_worktree *wt);
  */
 int fb_worktree_checkout(struct fb_worktree *wt, const struct fb_oid *oid, struct fb_error *err);
 
+/**
+ * fb_worktree_switch() - The same, but what git does not track stays, as with `git checkout`.
+ *
+ * So the next build finds what the last one left. Only what stands in the way of a tracked file
+ * is removed, attributes that are not tracked, and, where git cannot go on otherwise, everything.
+ */
+int fb_worktree_switch(struct fb_worktree *wt, const struct fb_oid *oid, struct fb_error *err);
+
 #endif

@@ -839,7 +839,8 @@ static int empty_gitlinks(int dir_fd, git_index *index, struct fb_error *err)
 	return 0;
 }
 
-static int prepare_index(struct fb_worktree *wt, struct fb_error *err)
+/* @ret_lost: the index had to go, and with it what git knew of the files. */
+static int prepare_index(struct fb_worktree *wt, bool keep, bool *ret_lost, struct fb_error *err)
 {
 	FB_CLEANUP(fb_freep) char *path = fb_xasprintf("%s/index", wt->admin);
 	git_index *index = NULL;
@@ -847,11 +848,12 @@ static int prepare_index(struct fb_worktree *wt, struct fb_error *err)
 	bool bad = git_index_open(&index, path) < 0 || is_index_bad(index);
 	int rc = 0;
 
-	if (!bad)
+	if (!bad && !keep)
 		rc = empty_gitlinks(wt->dir_fd, index, err);
-	else if (unlink(path) < 0 && errno != ENOENT)
+	else if (bad && unlink(path) < 0 && errno != ENOENT)
 		rc = fb_error_set_sys(err, errno, "remove '%s'", path);
 	git_index_free(index);
+	*ret_lost = bad;
 	return rc;
 }
 
@@ -859,10 +861,18 @@ static int prepare_index(struct fb_worktree *wt, struct fb_error *err)
 static int clean(struct fb_worktree *wt, struct fb_error *err)
 {
 	static const char *const args[] = {"clean", "--quiet", "-ffdx", NULL};
+	bool lost;
 
 	if (heal_link(wt, err) < 0 || fb_leftovers_make_tractable(wt->dir_fd, err) < 0 ||
-	    prepare_index(wt, err) < 0)
+	    prepare_index(wt, false, &lost, err) < 0)
 		return -1;
+	return run_git(wt, wt->admin, true, args, err);
+}
+
+static int checkout(struct fb_worktree *wt, const struct fb_oid *oid, struct fb_error *err)
+{
+	const char *args[] = {"checkout", "--quiet", "--force", "--detach", oid->hex, "--", NULL};
+
 	return run_git(wt, wt->admin, true, args, err);
 }
 
@@ -874,9 +884,6 @@ static int clean(struct fb_worktree *wt, struct fb_error *err)
 static int clean_and_checkout(struct fb_worktree *wt, const struct fb_oid *oid,
 			      struct fb_error *err)
 {
-	const char *checkout[] = {"checkout", "--quiet", "--force", "--detach",
-				  oid->hex,   "--",	 NULL};
-
 	if (remove_git_locks(wt->admin, err) < 0 || find_place(wt, err) < 0 ||
 	    pin_filters(wt, err) < 0)
 		return -1;
@@ -889,7 +896,37 @@ static int clean_and_checkout(struct fb_worktree *wt, const struct fb_oid *oid,
 		if (begin_anew(wt, err) < 0)
 			return -1;
 	}
-	return run_git(wt, wt->admin, true, checkout, err);
+	return checkout(wt, oid, err);
+}
+
+/*
+ * With --force whatever stands in the way goes. Attributes that a run has left behind would
+ * change what is written.
+ */
+static int switch_to(struct fb_worktree *wt, const struct fb_oid *oid, bool *ret_lost,
+		     struct fb_error *err)
+{
+	static const char *const attributes[] = {
+		"clean", "--quiet", "-ffdx", "--", ":(top,glob)**/.gitattributes", NULL};
+
+	if (remove_git_locks(wt->admin, err) < 0 || find_place(wt, err) < 0 ||
+	    pin_filters(wt, err) < 0 || heal_link(wt, err) < 0 ||
+	    prepare_index(wt, true, ret_lost, err) < 0)
+		return -1;
+	return *ret_lost					   ? 0
+	       : run_git(wt, wt->admin, true, attributes, err) < 0 ? -1
+								   : checkout(wt, oid, err);
+}
+
+int fb_worktree_switch(struct fb_worktree *wt, const struct fb_oid *oid, struct fb_error *err)
+{
+	struct fb_error why = FB_ERROR_INIT;
+	bool lost = false;
+
+	/* What went wrong goes wrong again, or a clean beginning helps. */
+	if (is_oid(oid->hex) && switch_to(wt, oid, &lost, &why) == 0 && !lost)
+		return 0;
+	return fb_worktree_checkout(wt, oid, err);
 }
 
 int fb_worktree_checkout(struct fb_worktree *wt, const struct fb_oid *oid, struct fb_error *err)
