@@ -220,11 +220,11 @@ static double log_lik_tails(const bool *new, const struct oracle_sample *s, size
 
 void oracle_posterior(const struct oracle_dag *dag, uint32_t good, uint32_t bad,
 		      const uint32_t *image, const struct oracle_sample *sample, size_t nr,
-		      double min_shift, int direction, double ret[ORACLE_MAX])
+		      double min_shift, int direction, double ret[ORACLE_MAX], double *ret_tails)
 {
 	static const double rho[] = {0, 0.25, 1}, lean[] = {1, 4, 0.25};
 	static const double prior[] = {0.67, 0.02, 0.01, 0.1, 0.1, 0.1};
-	double l[ORACLE_MAX][6], best = -INFINITY, sum = 0;
+	double l[ORACLE_MAX][6], best = -INFINITY, sum = 0, tails = 0;
 	bool possible[ORACLE_MAX];
 
 	for (uint32_t c = 0; c < dag->nr; c++) {
@@ -249,12 +249,15 @@ void oracle_posterior(const struct oracle_dag *dag, uint32_t good, uint32_t bad,
 		}
 	}
 	for (uint32_t c = 0; c < dag->nr; c++)
-		for (int r = 0; possible[c] && r < 6; r++)
+		for (int r = 0; possible[c] && r < 6; r++) {
 			ret[c] += exp(l[c][r] - best);
+			tails += r < 3 ? 0 : exp(l[c][r] - best);
+		}
 	for (uint32_t c = 0; c < dag->nr; c++)
 		sum += ret[c];
 	for (uint32_t c = 0; c < dag->nr; c++)
 		ret[c] /= sum;
+	*ret_tails = tails / sum;
 }
 
 bool oracle_told_apart(const struct oracle_dag *dag, uint32_t bad, const bool *skip, uint32_t a,

@@ -36,11 +36,13 @@ bool oracle_reaches(const struct oracle_dag *dag, uint32_t from, uint32_t to);
  *
  * Every hypothesis is enumerated; the covariance matrix of the boots is written out and
  * the means are integrated by its generalised least squares, the variance by its inverse
- * gamma form, the prior of the shift by the t distribution.
+ * gamma form, the prior of the shift by the t distribution. Heavy tails are added up over a
+ * grid; noise with two modes is left out, and its prior given to normal noise.
+ * @ret_tails: the posterior of heavy tails.
  */
 void oracle_posterior(const struct oracle_dag *dag, uint32_t good, uint32_t bad,
 		      const uint32_t *image, const struct oracle_sample *sample, size_t nr,
-		      double min_shift, int direction, double ret[ORACLE_MAX]);
+		      double min_shift, int direction, double ret[ORACLE_MAX], double *ret_tails);
 
 /**
  * oracle_posterior_binary() - The same for outcomes of 0 and 1.

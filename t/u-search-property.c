@@ -100,14 +100,14 @@ static size_t some_boots(struct world *w, struct oracle_sample *sample)
 static void posterior_equals_enumeration(void **state)
 {
 	size_t compared = 0;
-	double worst = 0;
+	double worst = 0, total = 0;
 
 	for (uint64_t seed = 0; seed < CASES / 4; seed++) {
 		struct fb_search_params p = usual;
 		struct world w;
 		struct oracle_sample sample[40];
 		uint32_t image[ORACLE_MAX], a, b;
-		double want[ORACLE_MAX], sum = 0;
+		double want[ORACLE_MAX], tails, sum = 0;
 		struct fb_verdict verdict;
 		struct fb_search *s;
 		size_t nr;
@@ -133,7 +133,7 @@ static void posterior_equals_enumeration(void **state)
 		if (verdict.mean_bad == 0 || verdict.kind == FB_VERDICT_NONE)
 			fail_msg("seed %lu: no search", (unsigned long)seed);
 		oracle_posterior(&w.small, w.good, w.bad, image, sample, nr, p.min_effect,
-				 p.direction, want);
+				 p.direction, want, &tails);
 		/* While the ends are compared the prior is reported; enumeration needs more. */
 		for (uint32_t v = 0; v < w.small.nr; v++)
 			sum += fb_search_posterior(s, v);
@@ -141,10 +141,15 @@ static void posterior_equals_enumeration(void **state)
 		for (uint32_t v = 0; v < w.small.nr; v++) {
 			double got = fb_search_posterior(s, v) / (1 - verdict.other);
 
-			/* Laplace's method and the average of the prior are approximations. */
+			/*
+			 * For normal noise only the average of the prior is an approximation. For
+			 * heavy tails Laplace's method is one, which is poor where a side has few
+			 * boots; it may be off by no more than its share in the answer.
+			 */
 			if (fabs(got - want[v]) > worst)
 				worst = fabs(got - want[v]);
-			if (!(fabs(got - want[v]) <= 0.03))
+			total += fabs(got - want[v]);
+			if (!(fabs(got - want[v]) <= 0.005 + 0.06 * tails))
 				fail_msg("seed %lu node %u: posterior %.15g, not %.15g",
 					 (unsigned long)seed, v, got, want[v]);
 			compared++;
@@ -153,7 +158,8 @@ static void posterior_equals_enumeration(void **state)
 		fb_dag_free(w.dag);
 	}
 	assert_true(compared > CASES);
-	printf("# largest difference %.3g\n", worst);
+	printf("# largest difference %.3g, mean %.3g\n", worst, total / (double)compared);
+	assert_true(total < 0.0005 * (double)compared);
 }
 
 static void same_answers(const struct fb_search *a, const struct fb_search *b, uint32_t nr)
@@ -176,77 +182,154 @@ static void same_answers(const struct fb_search *a, const struct fb_search *b, u
 		assert_near(fb_search_posterior(a, v), fb_search_posterior(b, v), 0);
 }
 
-/* Also whether it was asked on the way, and with skips, images and costs in another order. */
+/* What can be recorded, in any order. */
+enum event_kind { BOOT, SKIP, IMAGE, COST };
+
+struct event {
+	enum event_kind kind;
+	uint32_t a, b;
+	double value;
+};
+
+static void tell(struct fb_search *s, const struct event *e)
+{
+	switch (e->kind) {
+	case BOOT:
+		assert_int_equal(fb_search_record(s, e->a, e->value), 0);
+		break;
+	case SKIP:
+		assert_int_equal(fb_search_skip(s, e->a), 0);
+		break;
+	case IMAGE:
+		assert_int_equal(fb_search_same_image(s, e->a, e->b), 0);
+		break;
+	case COST:
+		assert_int_equal(fb_search_set_cost(s, e->a, e->value), 0);
+		break;
+	}
+}
+
+/* Boots, up to four skips and three pairs of one image, and a cost. */
+static size_t some_events(struct world *w, struct event *event)
+{
+	struct oracle_sample sample[40];
+	size_t nr = 0, boots = some_boots(w, sample);
+
+	for (size_t i = 0; i < boots; i++)
+		event[nr++] = (struct event){BOOT, sample[i].node, 0, sample[i].value};
+	for (uint32_t n = oracle_random(&w->rng) % 5; n > 0; n--)
+		event[nr++] = (struct event){SKIP, oracle_random(&w->rng) % w->small.nr, 0, 0};
+	for (uint32_t n = oracle_random(&w->rng) % 4; n > 0; n--)
+		event[nr++] = (struct event){IMAGE, oracle_random(&w->rng) % w->small.nr,
+					     oracle_random(&w->rng) % w->small.nr, 0};
+	event[nr++] = (struct event){COST, oracle_random(&w->rng) % w->small.nr, 0, 3};
+	return nr;
+}
+
+/* R. Fisher and F. Yates (1938). */
+static void shuffle(struct event *event, size_t nr, uint64_t *rng)
+{
+	for (size_t i = nr; i-- > 1;) {
+		size_t j = oracle_random(rng) % (i + 1);
+		struct event e = event[i];
+
+		event[i] = event[j];
+		event[j] = e;
+	}
+}
+
+/* Also whether it was asked on the way, what cannot leave a trace either. */
 static void recording_in_any_order_gives_the_same_answers(void **state)
 {
 	for (uint64_t seed = 0; seed < CASES; seed++) {
 		struct world w;
-		struct oracle_sample sample[40];
+		struct event event[60];
 		struct fb_search *a, *b;
+		struct fb_search_ask ask;
 		size_t nr;
-		uint32_t skip, x, y, z;
 
 		make_world(&w, seed);
-		nr = some_boots(&w, sample);
+		nr = some_events(&w, event);
 		a = search_of(&w, &usual);
-		b = search_of(&w, &usual);
-		skip = oracle_random(&w.rng) % w.small.nr;
-		x = oracle_random(&w.rng) % w.small.nr;
-		y = oracle_random(&w.rng) % w.small.nr;
-		z = oracle_random(&w.rng) % w.small.nr;
-		fb_search_skip(a, skip);
-		fb_search_same_image(a, x, y);
-		fb_search_same_image(a, z, y);
-		fb_search_set_cost(a, x, 3);
 		for (size_t i = 0; i < nr; i++) {
-			struct fb_search_ask ask;
-
-			assert_int_equal(fb_search_record(a, sample[i].node, sample[i].value), 0);
+			tell(a, &event[i]);
 			fb_search_next(a, &ask);
 		}
-		fb_search_set_cost(b, x, 3);
-		for (size_t i = nr; i-- > 0;) {
-			if (i == nr / 2)
-				fb_search_same_image(b, x, z);
-			assert_int_equal(fb_search_record(b, sample[i].node, sample[i].value), 0);
+		for (int order = 0; order < 4; order++) {
+			shuffle(event, nr, &w.rng);
+			b = search_of(&w, &usual);
+			for (size_t i = 0; i < nr; i++) {
+				tell(b, &event[i]);
+				if (order % 2 && oracle_random(&w.rng) % 4 == 0)
+					fb_search_next(b, &ask);
+			}
+			same_answers(a, b, w.small.nr);
+			fb_search_free(b);
 		}
-		fb_search_same_image(b, x, y);
-		fb_search_skip(b, skip);
-		same_answers(a, b, w.small.nr);
 		fb_search_free(a);
-		fb_search_free(b);
 		fb_dag_free(w.dag);
 	}
 }
 
+/*
+ * A whole search, with commits that cannot be tested and kernels that turn out to be the same
+ * once they are built; from each place on, the log alone leads to the same question.
+ */
 static void a_replayed_log_asks_the_same_questions(void **state)
 {
+	size_t skips = 0, images = 0;
+
 	for (uint64_t seed = 0; seed < 100; seed++) {
 		struct world w;
+		struct event log[1000];
 		struct fb_search *a, *b;
-		struct fb_search_ask ask_a, ask_b;
-		int steps = 0;
+		struct fb_search_ask ask, again;
+		bool skip[ORACLE_MAX], built[ORACLE_MAX] = {false};
+		size_t nr = 0;
 
 		make_world(&w, seed);
+		for (uint32_t i = 0; i < w.small.nr; i++)
+			skip[i] = i != w.good && i != w.bad && uniform(&w.rng) < 0.3;
 		a = search_of(&w, &usual);
-		b = search_of(&w, &usual);
-		while (fb_search_next(a, &ask_a) == FB_SEARCH_MEASURE) {
-			assert_true(++steps < 1000);
-			assert_int_equal(fb_search_next(b, &ask_b), FB_SEARCH_MEASURE);
-			assert_int_equal(ask_a.node, ask_b.node);
-			assert_int_equal(ask_a.boots, ask_b.boots);
-			for (unsigned i = 0; i < ask_a.boots; i++) {
-				double x = value_of(&w, ask_a.node, 5, 1);
+		while (fb_search_next(a, &ask) == FB_SEARCH_MEASURE) {
+			size_t from = nr;
 
-				fb_search_record(a, ask_a.node, x);
-				fb_search_record(b, ask_a.node, x);
+			assert_true(nr < 990);
+			b = search_of(&w, &usual);
+			for (size_t i = 0; i < nr; i++)
+				tell(b, &log[i]);
+			assert_int_equal(fb_search_next(b, &again), FB_SEARCH_MEASURE);
+			assert_int_equal(ask.node, again.node);
+			assert_int_equal(ask.boots, again.boots);
+			assert_int_equal(ask.why, again.why);
+			fb_search_free(b);
+			/* Every fifth commit is built to the kernel of one of its parents. */
+			if (!built[ask.node] && ask.node != w.culprit && ask.node % 5 == 4 &&
+			    w.small.nr_parents[ask.node] == 1) {
+				uint32_t parent = w.small.parent[ask.node][0];
+
+				log[nr++] = (struct event){IMAGE, ask.node, parent, 0};
+				images++;
 			}
+			built[ask.node] = true;
+			if (skip[ask.node])
+				log[nr++] = (struct event){SKIP, ask.node, 0, 0};
+			for (unsigned i = 0; !skip[ask.node] && i < ask.boots; i++)
+				log[nr++] = (struct event){BOOT, ask.node, 0,
+							   value_of(&w, ask.node, 5, 1)};
+			skips += skip[ask.node];
+			for (size_t i = from; i < nr; i++)
+				tell(a, &log[i]);
 		}
+		b = search_of(&w, &usual);
+		for (size_t i = 0; i < nr; i++)
+			tell(b, &log[i]);
 		same_answers(a, b, w.small.nr);
 		fb_search_free(a);
 		fb_search_free(b);
 		fb_dag_free(w.dag);
 	}
+	assert_true(skips > 50 && images > 20);
 }
 
 static void without_noise_a_line_costs_its_halvings(void **state)
