@@ -45,6 +45,45 @@ fb_expect 'and it is finished' '
 	touch go && firstbad -C repo bisect auto -q >out && fb_grep "\"change 7\"" out
 '
 
+# Says that it runs, and waits to be stopped.
+cat >stay.sh <<'EOF'
+#!/bin/sh
+: >"$FB_SCRATCH/began"
+while :; do sleep 0.1; done
+EOF
+chmod +x stay.sh
+
+# stopped ARG...: bisect auto, stopped while it runs; what it said is in ./err.
+stopped()
+{
+	rm -f began
+	firstbad -C repo bisect auto "$@" >out 2>err &
+	pid=$!
+	i=0
+	until test -e began || test $i -gt 300; do
+		sleep 0.1
+		i=$((i + 1))
+	done
+	kill -TERM $pid
+	rc=0
+	wait $pid || rc=$?
+	test $rc = 76
+}
+
+fb_expect 'the same again takes up what was stopped; another plan or --fresh begins anew' '
+	sed "s,command: /.*,command: $FB_SCRATCH/stay.sh," plan.yaml >stay.yaml &&
+	{ cat stay.yaml; echo "confidence: 0.98"; } >other.yaml &&
+	had=$(firstbad list sessions | wc -l) &&
+	stopped --plan ../stay.yaml c12 c1 && ! grep "taking up" err &&
+	stopped --plan ../stay.yaml c12 c1 && fb_grep "^taking up session [0-9a-f]+, " err &&
+	test "$(firstbad list sessions | wc -l)" = $((had + 1)) &&
+	stopped --plan ../stay.yaml --fresh c12 c1 && ! grep "taking up" err &&
+	stopped --plan ../other.yaml c12 c1 && ! grep "taking up" err &&
+	stopped --plan ../other.yaml c12 c2 && ! grep "taking up" err &&
+	test "$(firstbad list sessions | wc -l)" = $((had + 4)) &&
+	fb_must_fail 64 firstbad -C repo bisect auto --fresh 2>err && fb_grep "BAD and GOOD" err
+'
+
 fb_expect 'a repository whose name is no text is listed' '
 	name=$(printf "a\\nb\\377") && git clone -q repo "$name" &&
 	firstbad -C "$name" bisect auto -q --plan ../plan.yaml c12 c1 >out &&

@@ -42,6 +42,29 @@ int fb_bisect_cmd_find(struct fb_bisect_cmd *c, const char *name, struct fb_erro
 	return fb_session_plan(&c->session, &c->plan, err);
 }
 
+int fb_bisect_cmd_find_same(struct fb_bisect_cmd *c, const struct fb_bisect_args *args,
+			    const struct fb_observer *observer, struct fb_error *err)
+{
+	FB_CLEANUP(fb_freep) char *text = NULL;
+	struct fb_progress p = {.posterior = -1, .eta_s = -1};
+	int found = fb_store_session_find(c->store, fb_history_workdir(c->history), NULL, "bisect",
+					  &c->session, err);
+
+	if (found <= 0)
+		return found;
+	if (!strcmp(c->session.state, "done") || !fb_bisect_is_same(&c->session, c->plan, args)) {
+		fb_session_release(&c->session);
+		return 0;
+	}
+	text = fb_xasprintf(
+		"taking up session %s, begun by the same command line (--fresh begins anew)",
+		c->session.name);
+	p.text = text;
+	if (observer->tell)
+		observer->tell(observer->ctx, &p);
+	return 1;
+}
+
 /* Replay .session; it is taken over. */
 static int load(struct fb_bisect_cmd *c, struct fb_error *err)
 {
