@@ -91,6 +91,21 @@ fb_expect 'a repository whose name is no text is listed' '
 	firstbad list sessions --json >list.json && fb_grep "a[?]b[?]" list.json
 '
 
+if fb_have sqlite3; then
+	fb_expect 'a damaged session is listed as such, with all others, and named when it is asked for' '
+		firstbad list sessions >before && name=$(sed -n "2s/ .*//p" before) &&
+		sqlite3 "$XDG_DATA_HOME/firstbad/store.db" \
+			"UPDATE session SET args = substr(args, 1, 20) WHERE name = \"$name\"" &&
+		firstbad list sessions >list && test "$(wc -l <list)" = "$(wc -l <before)" &&
+		fb_grep "^$name +damaged  bisect" list &&
+		test "$(grep -c damaged list)" = 1 &&
+		fb_must_fail 64 firstbad report "$name" 2>err && fb_grep "session $name is damaged: args:1" err
+	'
+else
+	fb_skip 'a damaged session is listed as such, with all others, and named when it is asked for' \
+		'sqlite3 is needed'
+fi
+
 fb_expect 'status cuts a long subject between characters' '
 	git -C repo checkout -q c12 && echo 60 >repo/speed && git -C repo add . &&
 	eacute=$(printf "\303\251") && printf "a%060d" 0 | sed "s/0/$eacute/g" >msg &&

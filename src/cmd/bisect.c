@@ -50,6 +50,11 @@ int fb_bisect_cmd_find_same(struct fb_bisect_cmd *c, const struct fb_bisect_args
 	int found = fb_store_session_find(c->store, fb_history_workdir(c->history), NULL, "bisect",
 					  &c->session, err);
 
+	/* One that is damaged cannot be taken up, and must not keep a new one from beginning. */
+	if (found < 0 && err->code == FB_ERROR_INPUT) {
+		fb_error_clear(err);
+		return 0;
+	}
 	if (found <= 0)
 		return found;
 	if (!strcmp(c->session.state, "done") || !fb_bisect_is_same(&c->session, c->plan, args)) {
