@@ -107,6 +107,28 @@ fb_expect 'a named session is found from anywhere' '
 		firstbad -C "$d" bisect status "$name" >out && fb_grep "session $name" out || exit 1
 	done
 '
+if fb_have sqlite3; then
+	fb_expect 'a session of an older firstbad, whose plan is refused by now, can still be read' '
+		name=$(sed -n "s/^session \([0-9a-f]*\),.*/\1/p" want) &&
+		set_plan() {
+			sqlite3 "$XDG_DATA_HOME/firstbad/store.db" \
+				"UPDATE session SET plan = \"$1\" WHERE name = \"$name\""
+		}
+		cell="testcase: command, command: x" &&
+		set_plan "{kconfig: [tiny, gone], fixups: [./gone], matrix: [{$cell, fs: ext4}]}" &&
+		firstbad report "$name" >out && grep "^session\|^tested\|^range" want >lines &&
+		grep -F -f lines -c out >nr && echo 3 | fb_cmp - nr &&
+		firstbad bisect status "$name" >out && fb_grep "session $name, none" out &&
+		set_plan "{kconfig: [tiny], matrix: [{$cell, nosuch: 1}]}" &&
+		for c in "bisect status" report; do
+			fb_must_fail 64 firstbad $c "$name" 2>err && one_error &&
+			fb_grep "session $name has a plan that this firstbad does not take: .*nosuch" err || exit 1
+		done
+	'
+else
+	fb_skip 'a session of an older firstbad, whose plan is refused by now, can still be read' \
+		'sqlite3 is needed'
+fi
 fb_expect 'a finished session says the same when it is asked for again' '
 	firstbad -C repo bisect auto -q --plan ../plan.yaml c6 c1 >want &&
 	firstbad -C repo bisect auto -q >out && fb_cmp want out && fb_grep ! "tested: *0 commits" out
