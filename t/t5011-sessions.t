@@ -91,6 +91,21 @@ fb_expect 'a repository whose name is no text is listed' '
 	firstbad list sessions --json >list.json && fb_grep "a[?]b[?]" list.json
 '
 
+fb_expect 'the answer is told although the commits were collected as garbage' '
+	git clone -q --no-local repo gone && firstbad -C gone bisect auto -q --plan ../plan.yaml c12 c1 >out &&
+	oid=$(git -C gone rev-parse c7) && name=$(sed -n "s/^session \([0-9a-f]*\),.*/\1/p" out) &&
+	git -C gone checkout -q --orphan other && git -C gone commit -q -m other &&
+	git -C gone tag -l | xargs git -C gone tag -d >/dev/null && git -C gone branch -q -D main &&
+	git -C gone remote remove origin && git -C gone reflog expire --expire=now --all &&
+	rm -rf gone/.git/worktrees && git -C gone gc -q --prune=now &&
+	fb_must_fail 1 git -C gone cat-file -e "$oid" &&
+	for c in report "report --json" "bisect status"; do
+		fb_must_fail 70 firstbad -C gone $c "$name" 2>err && test "$(wc -l <err)" = 1 &&
+		fb_grep "session $name ended with .found. $oid, score -[0-9.]+%; its range cannot be read" err ||
+			exit 1
+	done
+'
+
 if fb_have sqlite3; then
 	fb_expect 'a damaged session is listed as such, with all others, and named when it is asked for' '
 		firstbad list sessions >before && name=$(sed -n "2s/ .*//p" before) &&
