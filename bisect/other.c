@@ -6,6 +6,9 @@
 
 #include "bisect/stats.h"
 
+/* So many nats below the evidence for one step nothing else counts. */
+#define OUT_OF_QUESTION 15.0
+
 enum side { SIDE_OLD, SIDE_NEW, SIDE_LEVEL, NR_SIDES };
 
 static bool image_is_between(const struct fb_search *s, const struct image *im)
@@ -43,17 +46,9 @@ static struct assignment assign(const struct fb_search *s)
 	return a;
 }
 
-/* Would one step give the assignment in .side? */
-static bool assignment_is_step(const struct fb_search *s)
+/* Would one step give the assignment whose new side has this hash? */
+static bool is_step(const struct fb_search *s, uint64_t new)
 {
-	uint64_t new = 0;
-
-	for (size_t i = 0; i < s->nr_image; i++) {
-		if (s->image[i].side == SIDE_LEVEL)
-			return false;
-		if (s->image[i].side == SIDE_NEW)
-			new ^= fb_image_hash(s, &s->image[i]);
-	}
 	for (uint32_t k = 0; k < s->nr_cluster; k++)
 		if (s->cluster[k].reached_by == new)
 			return true;
@@ -63,16 +58,25 @@ static bool assignment_is_step(const struct fb_search *s)
 /*
  * Changes the side of one image so that the likelihood gets better than *@lik, and the
  * assignment is none that one step gives. False when there is no such image.
+ * @ret_gain: what all images would add that are better elsewhere, if that added up.
  */
-static bool improve_assignment(struct fb_search *s, double range, double *lik)
+static bool improve_assignment(struct fb_search *s, double range, double *lik, double *ret_gain)
 {
 	struct assignment now = assign(s), without, with;
+	double from = fb_model_split_or_level(&s->model, &now.sums[SIDE_NEW], &now.sums[SIDE_LEVEL],
+					      range);
 	struct image *best = NULL;
 	unsigned char best_side = 0;
+	uint64_t new = 0;
 
+	*ret_gain = 0;
+	for (size_t i = 0; i < s->nr_image; i++)
+		if (s->image[i].side == SIDE_NEW)
+			new ^= fb_image_hash(s, &s->image[i]);
 	for (size_t i = 0; i < s->nr_image; i++) {
 		struct image *im = &s->image[i];
 		unsigned char was = im->side;
+		double most = from;
 
 		if (!image_is_between(s, im))
 			continue;
@@ -82,18 +86,24 @@ static bool improve_assignment(struct fb_search *s, double range, double *lik)
 			double l;
 
 			im->side = side;
-			if (side == was || assignment_is_step(s))
+			if (side == was)
 				continue;
 			with = without;
 			move(s, &with, im, 1);
 			l = fb_model_split_or_level(&s->model, &with.sums[SIDE_NEW],
 						    &with.sums[SIDE_LEVEL], range);
-			if (l > *lik + 1e-9) {
+			most = fmax(most, l);
+			if (l > *lik + 1e-9 &&
+			    (with.nr[SIDE_LEVEL] ||
+			     !is_step(s, (was == SIDE_NEW) == (side == SIDE_NEW)
+						 ? new
+						 : new ^ fb_image_hash(s, im)))) {
 				*lik = l;
 				best = im;
 				best_side = side;
 			}
 		}
+		*ret_gain += most - from;
 		im->side = was;
 	}
 	if (best)
@@ -102,29 +112,43 @@ static bool improve_assignment(struct fb_search *s, double range, double *lik)
 }
 
 /*
- * Evidence for "something else": each image between the ends is old, new, or on one more
+ * Evidence for any levels whatever: each image between the ends is old, new, or on one more
  * level, independently of the graph, a third each. Of these assignments only those count
  * that no single step gives; their sum is bounded from below by its best term, found by
  * changing one image at a time from the best step. .side holds that assignment afterwards.
- * As long as nothing between the ends was measured nothing speaks for or against.
+ */
+static double any_evidence(struct fb_search *s, double step, double log_prior)
+{
+	double lik = -INFINITY, range = s->state->level_range, gain;
+
+	/* Each pass is the best single change; as many as there are images is ample. */
+	for (size_t pass = 0; pass <= s->nr_image; pass++)
+		if (!improve_assignment(s, range, &lik, &gain) ||
+		    lik + 2 * gain + log_prior < step - OUT_OF_QUESTION)
+			break;
+	return lik + log_prior;
+}
+
+/*
+ * Evidence for "something else": two steps, or any levels. As long as nothing between the ends
+ * was measured nothing speaks for or against.
  */
 double fb_other_evidence(struct fb_search *s, uint32_t best, double step)
 {
-	double range = 3 * fabs(s->state->fit.shift), lik = -INFINITY, log_prior = 0;
+	double log_prior = 0;
 
+	s->state->level_range = fmax(3 * fabs(s->state->fit.shift), s->min_shift);
+	s->state->two_evidence = -INFINITY;
 	set_sides(s, best);
 	for (size_t i = 0; i < s->nr_image; i++)
 		if (image_is_between(s, &s->image[i]))
 			log_prior -= log(NR_SIDES);
 	if (log_prior == 0)
 		return step;
-	if (range < s->min_shift)
-		range = s->min_shift;
-	/* Each pass is the best single change; as many as there are images is ample. */
-	for (size_t pass = 0; pass <= s->nr_image; pass++)
-		if (!improve_assignment(s, range, &lik))
-			break;
-	return lik + log_prior;
+	if (s->nr_alive > 1)
+		s->state->two_evidence = fb_two_steps_evidence(s);
+	return fb_stats_logsum(log1p(-FB_SHARE_OF_TWO) + any_evidence(s, step, log_prior),
+			       log(FB_SHARE_OF_TWO) + s->state->two_evidence);
 }
 
 /*

@@ -5,7 +5,8 @@
  *   record.c   boots, skips, images     graph.c  candidates, clusters, classes
  *   ends.c     the ends, merge bases    other.c  "something else" than one step
  *   choose.c   which node next          search.c evaluation and verdict
- *   certain.c  verdicts that cannot err model.h  likelihoods of the values
+ *   certain.c  verdicts that cannot err steps.c  two steps: evidence, and where
+ *   model.h    likelihoods of the values
  */
 #ifndef FB_BISECT_SEARCH_IMPL_H
 #define FB_BISECT_SEARCH_IMPL_H
@@ -31,12 +32,20 @@ struct node {
 	unsigned char role, skip, good, base;
 };
 
+/* For each part: the expected level of an image, and that of its square; sums, see steps.c. */
+struct level {
+	struct {
+		double mean, square;
+	} part[FB_MODEL_PARTS];
+};
+
 /* A built image with boots. Images are in the order of their lowest node. */
 struct image {
 	struct fb_model_image sum;
 	uint32_t root;
 	uint32_t candidate; /* candidate index of its first candidate node; FB_NO_NODE: old side */
 	size_t first;	    /* of its values in struct fb_search.sorted */
+	struct level level; /* over all pairs of steps */
 	unsigned char side;
 };
 
@@ -68,6 +77,14 @@ struct rank {
 	uint32_t cluster;
 };
 
+/* Of two steps. */
+struct step {
+	uint32_t first, nr; /* where it may be, see fb_step_nodes() */
+	double effect;
+};
+
+struct fb_steps;
+
 /* What follows from the records; computed when it is asked for. */
 struct state {
 	bool valid;
@@ -77,6 +94,12 @@ struct state {
 	enum fb_verdict_kind kind;
 	double confidence;
 	double other;
+	double two; /* posterior of two steps, part of .other */
+	double two_evidence;
+	double level_range; /* of the prior of a level beside the two sides */
+	struct step step_of[2];
+	uint32_t nr_steps; /* 0 or 2 */
+	bool steps_found;
 	uint32_t nr_nodes, nr_left;
 	double boots_to_go;
 	uint32_t good_end;			    /* the good end to boot */
@@ -125,6 +148,7 @@ struct fb_search {
 	struct rank *rank;
 	unsigned char *mark;
 	uint32_t *found; /* nodes of the verdict */
+	struct fb_steps *steps;
 	double offset;
 	struct fb_model model;
 	struct state *state;
@@ -178,8 +202,21 @@ bool fb_ends_are_settled(struct fb_search *s, const struct ends *e);
 bool fb_bases_are_settled(struct fb_search *s, const struct ends *e);
 
 /* other.c */
+#define FB_SHARE_OF_TWO 0.25 /* two steps, of the prior of "something else" */
 double fb_other_evidence(struct fb_search *s, uint32_t best, double step);
 bool fb_ask_misfit(struct fb_search *s, uint32_t best, size_t least);
+
+/* steps.c */
+struct fb_steps *fb_steps_new(uint32_t nr_candidates);
+void fb_steps_free(struct fb_steps *steps);
+double fb_two_steps_evidence(const struct fb_search *s);
+/*
+ * Given that there are two steps, most likely: asks for boots that tell where, or concludes.
+ * False when no boots would tell, and "something else" is not certain enough to conclude.
+ */
+bool fb_search_steps(struct fb_search *s);
+/* Candidates of the @i-th step of the verdict, struct step's .nr of them. */
+const uint32_t *fb_step_nodes(const struct fb_search *s, int i);
 
 /* choose.c */
 bool fb_ask_weak_end(struct fb_search *s, const struct ends *e);

@@ -26,6 +26,10 @@
 
 /* Prior of "something else" than one step. */
 #define PRIOR_OTHER 0.02
+/* From this posterior on two steps are searched, rather than one. */
+#define LIKELY 0.1
+/* ... and from this one when boots tell no more about one step. */
+#define UNLIKELY 1e-3
 /* With so many boots of an image no single one of them is the reason for doubt. */
 #define ENOUGH_BOOTS 4
 /*
@@ -67,6 +71,7 @@ void fb_search_free(struct fb_search *s)
 	free(s->hash);
 	free(s->part);
 	free(s->rank);
+	fb_steps_free(s->steps);
 	fb_reach_free(s->ancestors);
 	fb_reach_free(s->descendants);
 	free(s->count);
@@ -145,7 +150,7 @@ static int allocate_room(struct fb_search *s)
 			       ROOM(s->hash) && ROOM(s->mass) && ROOM(s->part) &&
 			       ROOM(s->class_mass) && ROOM(s->key) && ROOM(s->rank) &&
 			       ROOM(s->found) && ROOM(s->gain) && ROOM(s->step_gain) &&
-			       ROOM(s->reached)
+			       ROOM(s->reached) && (s->steps = fb_steps_new(s->nr_cand))
 		       ? 0
 		       : -1;
 #undef ROOM
@@ -384,6 +389,7 @@ static void search(struct fb_search *s, const struct ends *e)
 	log_total =
 		fb_stats_logsum(log1p(-prior) + step, prior > 0 ? log(prior) + other : -INFINITY);
 	st->other = prior > 0 ? exp(log(prior) + other - log_total) : 0;
+	st->two = st->other * FB_SHARE_OF_TWO * exp(st->two_evidence - other);
 	log_candidate = log1p(-prior) - log(s->nr_alive) - log_total;
 	for (uint32_t k = 0; k < s->nr_cluster; k++) {
 		struct cluster *cl = &s->cluster[k];
@@ -401,10 +407,13 @@ static void search(struct fb_search *s, const struct ends *e)
 	/* Begun by chance: the boots taken together no longer speak for a change. */
 	if (shift_evidence(s, plain) < AGAINST && fb_ask_end(s, e))
 		return;
+	if (st->two >= LIKELY && fb_search_steps(s))
+		return;
 	if (st->other >= confidence) {
 		/* Nor may one boot convict the history. */
 		if (fb_ask_misfit(s, best, 2))
 			return;
+		st->nr_nodes = 0;
 		fb_conclude(s, FB_VERDICT_OTHER, st->other);
 		return;
 	}
@@ -422,10 +431,13 @@ static void search(struct fb_search *s, const struct ends *e)
 		if (fb_ask_end(s, e))
 			return;
 	} else if (s->class_mass[leader] >= confidence * (1 - st->other) &&
-		   fb_ask_misfit(s, best, 4 * ENOUGH_BOOTS)) {
+		   (st->two > st->other / 2 ? fb_search_steps(s)
+					    : fb_ask_misfit(s, best, 4 * ENOUGH_BOOTS))) {
 		return;
 	}
 	if (fb_ask_weak_end(s, e) || fb_ask_best_split(s) || fb_ask_misfit(s, best, ENOUGH_BOOTS))
+		return;
+	if (st->two > UNLIKELY && fb_search_steps(s))
 		return;
 	fb_conclude(s, FB_VERDICT_UNDECIDED, fb_list_credible(s));
 }
@@ -496,6 +508,14 @@ void fb_search_verdict(const struct fb_search *search, struct fb_verdict *ret)
 	ret->confidence = st->confidence;
 	ret->other = st->other;
 	ret->boots = search->nr_boots;
+	ret->nr_steps = st->nr_steps;
+	ret->steps_found = st->steps_found;
+	for (uint32_t i = 0; i < st->nr_steps; i++)
+		ret->steps[i] =
+			(struct fb_verdict_step){fb_step_nodes(search, (int)i), st->step_of[i].nr,
+						 unscale(search, st->step_of[i].effect)};
+	if (st->nr_steps)
+		ret->nodes = ret->steps[0].nodes;
 	ret->mean_good = ret->mean_bad = ret->sigma = NAN;
 	ret->effect = ret->effect_lo = ret->effect_hi = NAN;
 	if (search->params.scale == FB_SCALE_CERTAIN)

@@ -89,13 +89,27 @@ enum fb_verdict_kind {
 	FB_VERDICT_UNTESTABLE, /* an end (or every commit) cannot be measured */
 };
 
+/* One of two steps: where it is, or may be; borrowed as .nodes of the verdict is. */
+struct fb_verdict_step {
+	const uint32_t *nodes; /* ascending */
+	size_t nr_nodes;
+	double effect; /* after it against before it, as the verdict's .effect */
+};
+
 struct fb_verdict {
 	enum fb_verdict_kind kind;
-	/* Ascending; borrowed from the search until it changes. UNTESTABLE: the ends at fault. */
+	/*
+	 * Ascending; borrowed from the search until it changes. UNTESTABLE: the ends at fault.
+	 * OTHER: those of the steps, one step after the other.
+	 */
 	const uint32_t *nodes;
 	size_t nr_nodes;
-	double confidence; /* posterior mass of .nodes (or of "none", "other") */
+	double confidence; /* posterior mass of .nodes (or of "none", of "other") */
 	double other;	   /* posterior mass of "something else" */
+	/* OTHER: the two steps, when it is that. */
+	struct fb_verdict_step steps[2];
+	size_t nr_steps;  /* 0 or 2 */
+	bool steps_found; /* as closely as can be tested; else boots would not tell more */
 	/* By the model of the best step; NAN while a side has no boots. */
 	double mean_good, mean_bad; /* in the metric's unit; geometric means for FB_SCALE_LOG */
 	double effect, effect_lo, effect_hi; /* bad against good, see min_effect; 95 % interval */

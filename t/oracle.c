@@ -94,8 +94,8 @@ static double shift_prior(double shift, double min_shift, int direction)
 	return shift < 0.7 * min_shift ? 0 : 1 / fmax(shift, min_shift) / total;
 }
 
-/* Its average over a t distribution: the midpoint rule, in steps of 1/50 of the scale. */
-static double average_prior(double shift, double scale, double df, double min_shift, int direction)
+/* The midpoint rule, in steps of 1/50 of the scale. */
+double oracle_average_prior(double shift, double scale, double df, double min_shift, int direction)
 {
 	double sum = 0;
 
@@ -146,7 +146,7 @@ static double log_lik(const bool *new, const uint32_t *image, const struct oracl
 	shift = mean[1] - mean[0];
 	scale = sqrt(rate / shape * (g[0][0] + g[1][1] + 2 * g[0][1]) / det);
 	return -log_det / 2 - log(det) / 2 + lgammafn(shape) - shape * log(rate) +
-	       log(average_prior(shift, scale, 2 * shape, min_shift, direction));
+	       log(oracle_average_prior(shift, scale, 2 * shape, min_shift, direction));
 }
 
 /* One side's likelihood for each centre of a grid, its noise a split t with 3 degrees. */

@@ -54,6 +54,9 @@ void oracle_posterior_binary(const struct oracle_dag *dag, uint32_t good, uint32
 			     const struct oracle_sample *sample, size_t nr, double min_effect,
 			     double known_old, double known_new, double ret[ORACLE_MAX]);
 
+/** oracle_average_prior() - The prior of the shift, averaged over a t distribution of it. */
+double oracle_average_prior(double shift, double scale, double df, double min_shift, int direction);
+
 /** oracle_told_apart() - Does a testable node (not @skip) descend from exactly one of a, b? */
 bool oracle_told_apart(const struct oracle_dag *dag, uint32_t bad, const bool *skip, uint32_t a,
 		       uint32_t b);
