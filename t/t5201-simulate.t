@@ -31,7 +31,7 @@ steady()
 
 fb_expect 'the table has every answer, the bound and its source' '
 	firstbad simulate --dag line:32 --shift 4 --trials 20 -q >out &&
-	for word in boots commits "lower bound" right wrong range none undecided other \
+	for word in boots commits "lower bound" right wrong range none undecided other steps \
 		"95 % upper bound" "stated probability" "Polyanskiy"; do
 		fb_grep "$word" out || exit 1
 	done
@@ -39,10 +39,10 @@ fb_expect 'the table has every answer, the bound and its source' '
 fb_expect 'the JSON object has the promised keys, and the rates are shares of the trials' '
 	firstbad simulate --dag line:32 --shift 4 --trials 20 --json >out.json &&
 	for key in boots_mean boots_median boots_p95 commits_mean right_rate wrong_rate range_rate \
-		none_rate undecided_rate other_rate wrong_upper bound seconds next_mean_s next_max_s; do
+		none_rate undecided_rate other_rate steps_rate wrong_upper bound seconds next_mean_s next_max_s; do
 		value $key out.json >v && fb_grep "^[0-9.e-]+\$" v || { echo "$key"; exit 1; }
 	done &&
-	for o in right wrong range none undecided other; do value ${o}_rate out.json; done |
+	for o in right wrong range none undecided other steps; do value ${o}_rate out.json; done |
 		awk "{ s += \$1 } END { exit !(s > 0.999999 && s < 1.000001) }" &&
 	test "$(value trials out.json)" = 20
 '
@@ -86,6 +86,15 @@ fb_expect 'known rates of verdicts save boots' '
 fb_expect 'nothing changes: "no regression", and no bound' '
 	firstbad simulate --dag line:64 --no-regression --noise constant --trials 5 --json >out.json &&
 	test "$(value none_rate out.json)" = 1.0 && test "$(value bound out.json)" = null
+'
+fb_expect 'of two steps both are named, and what needs two commits where they meet' '
+	firstbad simulate --dag line:64 --shift 4 --second 4 --trials 20 --seed 3 --json >out.json &&
+	value steps_rate out.json | awk "{ exit !(\$1 > 0.5) }" &&
+	test "$(value wrong_rate out.json)" = 0.0 &&
+	firstbad simulate --dag "$top_srcdir/t/data/dags/git-v2.44-v2.45.dag" --noise constant \
+		--shift 3 --together --trials 5 --json >out.json &&
+	fb_grep "\"together\": true" out.json && test "$(value wrong_rate out.json)" = 0.0 &&
+	refused "is one step" --dag line:8 --shift 1 --second 1 --together
 '
 fb_expect 'the boots in all are kept to' '
 	firstbad simulate --dag line:512 --shift 1 --boots 9..12 --trials 20 --json >out.json &&

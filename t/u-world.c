@@ -304,6 +304,52 @@ static void the_given_culprit_is_the_one(void **state)
 	fb_dagfile_release(&file);
 }
 
+static void both_of_two_steps_are_named(void **state)
+{
+	struct fb_dagfile file;
+	struct fb_world w;
+	struct fb_trial t;
+	int named[FB_NR_OUTCOMES] = {0};
+
+	line(64, &file);
+	w = world_of(&file, 4);
+	w.second = 4;
+	for (uint64_t i = 0; i < 20; i++) {
+		fb_world_trial(&w, i, &t);
+		assert_string_equal(t.failure, "");
+		named[t.outcome]++;
+		if (t.outcome == FB_OUTCOME_STEPS)
+			assert_true(t.held && t.stated >= 0.99);
+	}
+	assert_true(named[FB_OUTCOME_STEPS] > 10);
+	assert_int_equal(named[FB_OUTCOME_STEPS] + named[FB_OUTCOME_RIGHT], 20);
+	fb_dagfile_release(&file);
+}
+
+/* 0 - 1 - 2 - 4 - 5 and 1 - 3 - 4: what needs two commits shows where their branches meet. */
+static void what_needs_two_commits_shows_where_they_meet(void **state)
+{
+	static const uint32_t parent[][2] = {{0}, {0}, {1}, {1}, {2, 3}, {4}};
+	struct fb_dag *dag = fb_dag_new();
+	struct fb_dagfile file = {.dag = dag};
+	struct fb_error err = FB_ERROR_INIT;
+	struct fb_world w = world_of(&file, 6);
+	struct fb_trial t;
+
+	for (uint32_t v = 0; v < FB_ARRAY_SIZE(parent); v++)
+		assert_int_equal(fb_dag_add(dag, parent[v], v == 0 ? 0 : v == 4 ? 2 : 1), 0);
+	w.together = true;
+	w.noise = FB_NOISE_CONSTANT;
+	assert_ok(fb_world_check(&w, &err), &err);
+	for (uint64_t i = 0; i < 20; i++) {
+		fb_world_trial(&w, i, &t);
+		assert_string_equal(t.failure, "");
+		/* Of 2 and 3: neither shows it, so that only the merge is right. */
+		assert_int_equal(t.outcome, FB_OUTCOME_RIGHT);
+	}
+	fb_dag_free(dag);
+}
+
 /* R 4.2.2: pnorm(sqrt(3))^10 = 0.65361 and pnorm(1)^10 = 0.17772 for halving 1024 commits. */
 static void fixed_repeats_err_as_often_as_they_must(void **state)
 {
@@ -401,6 +447,8 @@ static void a_world_that_is_none_is_refused(void **state)
 	REFUSED("shift", w.no_regression = true);
 	REFUSED("no commit 8: the last one is 7", w.culprit = 8);
 	REFUSED("second step", w.culprit = 7; w.second = 1);
+	REFUSED("is one step", w.together = true; w.second = 1);
+	REFUSED("second step", w.together = true; w.culprit = 7);
 	REFUSED("bimodal", w.mode_share = true);
 	REFUSED("a shift of 0 to 1.4", w.noise = FB_NOISE_BIMODAL; w.mode_share = true);
 	REFUSED("untestable", w.skip_share = 1);
@@ -429,6 +477,8 @@ int main(void)
 		cmocka_unit_test(a_range_is_what_cannot_be_told_apart),
 		cmocka_unit_test(a_trial_depends_on_the_seed_and_its_number),
 		cmocka_unit_test(the_given_culprit_is_the_one),
+		cmocka_unit_test(both_of_two_steps_are_named),
+		cmocka_unit_test(what_needs_two_commits_shows_where_they_meet),
 		cmocka_unit_test(fixed_repeats_err_as_often_as_they_must),
 		cmocka_unit_test(the_jobs_do_not_matter),
 		cmocka_unit_test(rates_of_verdicts_are_those_of_R),

@@ -22,7 +22,7 @@ struct arguments {
 		*log_sigma;
 	const char *culprit, *boots, *confidence, *seed, *direction;
 	unsigned trials, jobs, min_boots, batch, repeats;
-	bool no_regression, mode_share, known_rates;
+	bool no_regression, mode_share, known_rates, together;
 };
 
 /* --- reading -------------------------------------------------------------------------------- */
@@ -163,6 +163,7 @@ static int read_world(const struct arguments *a, struct fb_world *w, struct fb_e
 	w->noise = (enum fb_noise)noise;
 	w->no_regression = a->no_regression;
 	w->mode_share = a->mode_share;
+	w->together = a->together;
 	if (a->skips) {
 		w->skip_run = NAN;
 		if (two_numbers("skips", a->skips, ":", &w->skip_share, &w->skip_run, err) < 0)
@@ -194,12 +195,13 @@ static json_t *to_json(const struct arguments *a, const struct fb_dagfile *file,
 		       const struct fb_world *w, const struct fb_simulation *s)
 {
 	json_t *root = json_pack(
-		"{s:s, s:I, s:I, s:s, s:b, s:[f, f], s:f, s:f, s:f, s:f, s:f, s:f, s:I}", "dag",
-		a->dag, "commits", (json_int_t)file->nr_commits, "merges",
+		"{s:s, s:I, s:I, s:s, s:b, s:[f, f], s:f, s:b, s:f, s:f, s:f, s:f, s:f, s:I}",
+		"dag", a->dag, "commits", (json_int_t)file->nr_commits, "merges",
 		(json_int_t)file->nr_merges, "noise", a->noise, "no_regression", w->no_regression,
-		"shift", w->shift_lo, w->shift_hi, "second", w->second, "build_sd", w->build_sd,
-		"skip_share", w->skip_share, "skip_run", w->skip_run, "min_effect", w->min_effect,
-		"confidence", w->confidence, "seed", (json_int_t)w->seed);
+		"shift", w->shift_lo, w->shift_hi, "second", w->second, "together", w->together,
+		"build_sd", w->build_sd, "skip_share", w->skip_share, "skip_run", w->skip_run,
+		"min_effect", w->min_effect, "confidence", w->confidence, "seed",
+		(json_int_t)w->seed);
 	json_t *bins = json_array();
 
 	json_object_set_new(root, "trials", json_integer((json_int_t)s->trials));
@@ -264,6 +266,8 @@ static void describe(const struct fb_dagfile *file, const struct fb_world *w, st
 		fb_str_add(out, ", by the share of the modes");
 	if (w->second != 0)
 		fb_str_addf(out, ", and a second one of %.4g sigma", w->second);
+	if (w->together)
+		fb_str_add(out, ", where two commits meet");
 	fb_str_addf(out, "%s\nasked      %s, confidence %.6g, %.4g sigma or more\n\n",
 		    w->any_direction ? ", up or down" : "",
 		    w->repeats ? "fixed repeats" : "the search", w->confidence, w->min_effect);
@@ -333,6 +337,8 @@ int fb_cmd_simulate(int argc, char **argv)
 		 "the change, in sigma of a boot; or drawn from a range"},
 		{"no-regression", 0, FB_OPT_FLAG, &a.no_regression, NULL, "nothing changes"},
 		{"second", 0, FB_OPT_STRING, &a.second, "D", "a second step, at a later commit"},
+		{"together", 0, FB_OPT_FLAG, &a.together, NULL,
+		 "the change shows only with both of two commits"},
 		{"noise", 0, FB_OPT_STRING, &a.noise, "SHAPE",
 		 "normal, t3, lognormal, bimodal, drift, binary or constant"},
 		{"mode-share", 0, FB_OPT_FLAG, &a.mode_share, NULL,

@@ -15,6 +15,7 @@ static const char *const outcomes[FB_NR_OUTCOMES] = {
 	[FB_OUTCOME_RIGHT] = "right",	      [FB_OUTCOME_WRONG] = "wrong",
 	[FB_OUTCOME_RANGE] = "range",	      [FB_OUTCOME_NONE] = "none",
 	[FB_OUTCOME_UNDECIDED] = "undecided", [FB_OUTCOME_OTHER] = "other",
+	[FB_OUTCOME_STEPS] = "steps",
 };
 
 const char *fb_outcome_name(enum fb_outcome outcome)
@@ -70,7 +71,8 @@ static int check_change(const struct fb_world *w, struct fb_error *err)
 	double far = fmax(fabs(w->shift_hi), fabs(most)) / FB_BIMODAL_DISTANCE;
 
 	if (w->no_regression) {
-		if (w->shift_lo != 0 || w->shift_hi != 0 || w->second != 0 || w->culprit >= 0)
+		if (w->shift_lo != 0 || w->shift_hi != 0 || w->second != 0 || w->together ||
+		    w->culprit >= 0)
 			return wrong(err, "where nothing changes there is no shift and no culprit");
 		return 0;
 	}
@@ -80,7 +82,9 @@ static int check_change(const struct fb_world *w, struct fb_error *err)
 		return fb_error_set(err, FB_ERROR_USAGE,
 				    "there is no commit %lld: the last one is %u",
 				    (long long)w->culprit, nr - 1);
-	if (w->second != 0 && (nr < 2 || w->culprit >= (int64_t)nr - 1))
+	if (w->second != 0 && w->together)
+		return wrong(err, "a change that needs both commits is one step");
+	if ((w->second != 0 || w->together) && (nr < 2 || w->culprit >= (int64_t)nr - 1))
 		return wrong(err, "no commit is left for the second step");
 	if (w->mode_share && w->noise != FB_NOISE_BIMODAL)
 		return wrong(err, "only bimodal noise has a share of modes that can change");
@@ -121,7 +125,7 @@ int fb_world_check(const struct fb_world *w, struct fb_error *err)
 	if (w->known_rates && !(w->noise == FB_NOISE_BINARY && w->shift_lo == w->shift_hi))
 		return wrong(err, "only the rates of binary noise and one shift can be known");
 	if (w->repeats && (!is_line(w->dag) || w->no_regression || w->skip_share > 0 ||
-			   w->any_direction || w->second != 0))
+			   w->any_direction || w->second != 0 || w->together))
 		return wrong(
 			err,
 			"fixed repeats are for one step on a line without skips, direction known");
@@ -168,7 +172,7 @@ static void draw_steps(struct run *r)
 	b = fb_rng_below(&r->rng, nr > 1 ? nr - 1 : 1);
 	if (w->no_regression)
 		return;
-	r->nr_steps = w->second != 0 ? 2 : 1;
+	r->nr_steps = w->second != 0 || w->together ? 2 : 1;
 	if (w->culprit >= 0) {
 		a = (uint32_t)w->culprit;
 		/* Among those after it. */
@@ -178,6 +182,12 @@ static void draw_steps(struct run *r)
 
 		b = a > other ? a : other;
 		a = a < other ? a : other;
+		/* Neither in the history of the other, if there are such. */
+		for (int i = 0; w->together && i < 100 && fb_dag_is_ancestor(w->dag, a + 1, b + 1);
+		     i++) {
+			a = fb_rng_below(&r->rng, nr - 1);
+			b = a + 1 + fb_rng_below(&r->rng, nr - 1 - a);
+		}
 	}
 	r->culprit[0] = a + 1;
 	r->culprit[1] = b + 1;
@@ -234,7 +244,7 @@ static double boot(struct run *r, uint32_t node)
 	double level = 0, z;
 
 	for (unsigned k = 0; k < r->nr_steps; k++)
-		if (r->under[node] & 1 << k)
+		if (w->together ? !k && r->under[node] == 3 : r->under[node] >> k & 1)
 			level += r->step[k];
 	if (w->mode_share)
 		z = fb_noise_draw(&r->rng, w->noise,
@@ -336,28 +346,57 @@ uint32_t fb_world_range(const struct fb_dag *dag, const bool *skipped, uint32_t 
 	return nr_in;
 }
 
+/* Is @node one of the commits at which the value changes? */
 static bool is_step(const struct run *r, uint32_t node)
 {
-	for (unsigned k = 0; k < r->nr_steps; k++)
+	const uint32_t *parents;
+	size_t nr;
+
+	for (unsigned k = 0; k < r->nr_steps && !r->world->together; k++)
 		if (r->culprit[k] == node)
 			return true;
-	return false;
+	if (!r->world->together || r->under[node] != 3)
+		return false;
+	/* Where they meet. */
+	parents = fb_dag_parents(r->world->dag, node, &nr);
+	for (size_t i = 0; i < nr; i++)
+		if (r->under[parents[i]] == 3)
+			return false;
+	return true;
+}
+
+/* Are these the commits that the untestable ones do not let apart from @step? */
+static bool is_range_of(const struct run *r, uint32_t step, const uint32_t *nodes, size_t nr)
+{
+	FB_CLEANUP(fb_freep) bool *in = fb_xcalloc(r->nr, sizeof(*in));
+	bool same = fb_world_range(r->world->dag, r->skipped, step, in) == nr;
+
+	for (size_t i = 0; i < nr; i++)
+		same = same && in[nodes[i]];
+	return same;
 }
 
 static bool is_smallest_range(const struct run *r, const struct fb_verdict *verdict)
 {
-	FB_CLEANUP(fb_freep) bool *in = fb_xcalloc(r->nr, sizeof(*in));
-
-	for (unsigned k = 0; k < r->nr_steps; k++) {
-		bool same = fb_world_range(r->world->dag, r->skipped, r->culprit[k], in) ==
-			    verdict->nr_nodes;
-
-		for (size_t i = 0; i < verdict->nr_nodes; i++)
-			same = same && in[verdict->nodes[i]];
-		if (same)
+	for (uint32_t v = 1; v < r->nr; v++)
+		if (is_step(r, v) && is_range_of(r, v, verdict->nodes, verdict->nr_nodes))
 			return true;
-	}
 	return false;
+}
+
+static enum fb_outcome judge_steps(const struct run *r, const struct fb_verdict *v)
+{
+	const struct fb_verdict_step *a = &v->steps[0], *b = &v->steps[1];
+
+	if (!v->steps_found)
+		return FB_OUTCOME_OTHER;
+	if (r->nr_steps != 2 || r->world->together)
+		return FB_OUTCOME_WRONG;
+	for (int i = 0; i < 2; i++)
+		if (is_range_of(r, r->culprit[i], a->nodes, a->nr_nodes) &&
+		    is_range_of(r, r->culprit[!i], b->nodes, b->nr_nodes))
+			return FB_OUTCOME_STEPS;
+	return FB_OUTCOME_WRONG;
 }
 
 static void state_best(const struct run *r, const struct fb_search *search)
@@ -406,7 +445,10 @@ static void judge(struct run *r, const struct fb_search *search)
 		state_best(r, search);
 		return;
 	case FB_VERDICT_OTHER:
-		out->outcome = FB_OUTCOME_OTHER;
+		out->outcome = judge_steps(r, &verdict);
+		if (verdict.steps_found)
+			out->stated = verdict.confidence;
+		out->held = out->outcome == FB_OUTCOME_STEPS;
 		return;
 	case FB_VERDICT_OPEN:
 	case FB_VERDICT_BASE_BAD:
@@ -512,8 +554,8 @@ double fb_world_bound(const struct fb_world *w, double *ret_bits)
 	double delta = 1 - w->confidence, nr = fb_dag_nr(w->dag) - 1, share = FB_BIMODAL_SHARE, h;
 
 	*ret_bits = 0;
-	if (w->no_regression || w->second != 0 || w->shift_lo != w->shift_hi || w->skip_share > 0 ||
-	    (w->noise == FB_NOISE_BINARY && w->build_sd > 0))
+	if (w->no_regression || w->second != 0 || w->together || w->shift_lo != w->shift_hi ||
+	    w->skip_share > 0 || (w->noise == FB_NOISE_BINARY && w->build_sd > 0))
 		return 0;
 	if (w->noise == FB_NOISE_BINARY)
 		*ret_bits = fb_binary_capacity(fb_world_rate(w, 0), fb_world_rate(w, w->shift_lo));

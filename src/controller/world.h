@@ -23,6 +23,7 @@ struct fb_world {
 	bool no_regression;	   /* nothing changes */
 	bool mode_share;	   /* the change moves boots to the upper mode, not the modes */
 	double second;		   /* a second step, at a later commit; 0: none */
+	bool together;		   /* the change shows only with both of two commits */
 	int64_t culprit;	   /* index of the commit, node less 1; -1: drawn */
 
 	/* The noise. */
@@ -47,12 +48,13 @@ struct fb_world {
 };
 
 enum fb_outcome {
-	FB_OUTCOME_RIGHT,     /* the commit (or one of both) was named */
-	FB_OUTCOME_WRONG,     /* another commit, or a wrong range */
+	FB_OUTCOME_RIGHT,     /* the commit (or one of both) was named as the one step */
+	FB_OUTCOME_WRONG,     /* another commit, or a wrong range, also as one of several steps */
 	FB_OUTCOME_RANGE,     /* the smallest set that the untestable commits allow */
 	FB_OUTCOME_NONE,      /* "no regression" */
 	FB_OUTCOME_UNDECIDED, /* the boots ran out */
-	FB_OUTCOME_OTHER,     /* "something else" */
+	FB_OUTCOME_OTHER,     /* "something else", and no commits */
+	FB_OUTCOME_STEPS,     /* both of two steps were named */
 	FB_NR_OUTCOMES,
 };
 
