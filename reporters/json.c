@@ -59,6 +59,17 @@ static json_t *step(const struct fb_report_step *s)
 	return o;
 }
 
+static json_t *change(const struct fb_report_change *c)
+{
+	json_t *o = json_object(), *commits = json_array();
+
+	for (size_t i = 0; i < c->nr_commits; i++)
+		json_array_append_new(commits, text(c->commits[i].oid));
+	json_object_set_new(o, "commits", commits);
+	json_object_set_new(o, "change", number(c->effect));
+	return o;
+}
+
 static json_t *effect(const struct fb_report *r)
 {
 	json_t *o;
@@ -80,6 +91,7 @@ static void render(const struct fb_report *r, struct fb_str *out)
 {
 	json_auto_t *o = json_object();
 	json_t *commits = json_array(), *steps = json_array(), *checks = json_array();
+	json_t *changes = json_array();
 
 	json_object_set_new(o, "schema", json_integer(1));
 	json_object_set_new(o, "firstbad", text(r->version));
@@ -90,6 +102,10 @@ static void render(const struct fb_report *r, struct fb_str *out)
 	for (size_t i = 0; i < r->nr_commits; i++)
 		json_array_append_new(commits, commit(&r->commits[i]));
 	json_object_set_new(o, "commits", commits);
+	for (size_t i = 0; i < r->nr_changes; i++)
+		json_array_append_new(changes, change(&r->changes[i]));
+	json_object_set_new(o, "changes", changes);
+	json_object_set_new(o, "changes_found", json_boolean(r->changes_found));
 	json_object_set_new(o, "confidence", number(r->confidence));
 	json_object_set_new(o, "something_else", number(r->something_else));
 	json_object_set_new(o, "good", commit(&r->good));

@@ -122,21 +122,20 @@ static void commit(const struct fb_report_commit *c, struct fb_str *out)
 	fb_str_add(out, "\n");
 }
 
-static void commits(const struct fb_report *r, struct fb_str *out)
+static void commits(const struct fb_report_commit *c, size_t nr, struct fb_str *out)
 {
-	size_t shown = r->nr_commits < COMMITS_SHOWN ? r->nr_commits : COMMITS_SHOWN;
+	size_t shown = nr < COMMITS_SHOWN ? nr : COMMITS_SHOWN;
 
 	for (size_t i = 0; i < shown; i++) {
-		if (r->nr_commits <= COMMITS_FULL && i)
+		if (nr <= COMMITS_FULL && i)
 			fb_str_add(out, "\n");
-		if (r->nr_commits <= COMMITS_FULL)
-			commit(&r->commits[i], out);
+		if (nr <= COMMITS_FULL)
+			commit(&c[i], out);
 		else
-			fb_str_addf(out, "  %.*s (\"%s\")\n", OID_SHOWN, r->commits[i].oid,
-				    r->commits[i].subject);
+			fb_str_addf(out, "  %.*s (\"%s\")\n", OID_SHOWN, c[i].oid, c[i].subject);
 	}
-	if (shown < r->nr_commits)
-		fb_str_addf(out, "  ... and %zu more\n", r->nr_commits - shown);
+	if (shown < nr)
+		fb_str_addf(out, "  ... and %zu more\n", nr - shown);
 }
 
 static void changed(const struct fb_report *r, const char *with, struct fb_str *out)
@@ -149,6 +148,33 @@ static void changed(const struct fb_report *r, const char *with, struct fb_str *
 		fb_str_addf(out, " changed with %s (", with);
 	probability(r->confidence, out);
 	fb_str_add(out, ")");
+}
+
+/* Several steps, each with its commits. */
+static void changes(const struct fb_report *r, struct fb_str *out)
+{
+	for (size_t i = 0; i < r->nr_changes; i++) {
+		const struct fb_report_change *c = &r->changes[i];
+
+		fb_str_add(out, i ? "\n" : "");
+		if (isfinite(c->effect))
+			fb_str_addf(out, "%+.*f%% with ", digits(c->effect, 1), 100 * c->effect);
+		else
+			fb_str_add(out, "One with ");
+		if (c->nr_commits == 1)
+			fb_str_add(out, "this commit:\n\n");
+		else
+			fb_str_addf(out, "one of these %zu commits:\n\n", c->nr_commits);
+		commits(c->commits, c->nr_commits, out);
+	}
+}
+
+static void several(const struct fb_report *r, struct fb_str *out)
+{
+	fb_str_addf(out, "%s changed in two steps (", r->metric ? r->metric : "the value");
+	probability(r->changes_found ? r->confidence : r->something_else, out);
+	fb_str_add(out,
+		   r->changes_found ? ").\n\n" : "); more boots would not tell better where.\n\n");
 }
 
 /* There is a change, but not of the kind that was looked for. */
@@ -212,6 +238,8 @@ static void headline(const struct fb_report *r, struct fb_str *out)
 		}
 	} else if (!strcmp(v, "something-else") && r->cause) {
 		fb_str_addf(out, "Wrong end: %s.\n", r->cause);
+	} else if (!strcmp(v, "something-else") && r->nr_changes) {
+		several(r, out);
 	} else if (!strcmp(v, "something-else")) {
 		fb_str_add(out, "No single commit explains the values (");
 		probability(r->something_else, out);
@@ -253,8 +281,8 @@ static void numbers(const struct fb_report *r, struct fb_str *out)
 		fb_str_addf(out, "metric:      %s, %s (%s)\n", r->metric, r->unit, r->better);
 	else if (r->metric)
 		fb_str_addf(out, "metric:      %s (%s)\n", r->metric, r->better);
-	if (r->cell_text)
-		labelled("cell:", r->cell_text, out);
+	if (r->cell)
+		labelled("cell:", r->cell, out);
 	if (r->has_effect)
 		effect(r, out);
 	fb_str_addf(out, "range:       %.*s..%.*s, %u candidate%s\n", OID_SHOWN, r->good.oid,
@@ -319,6 +347,11 @@ static void last_line(const struct fb_report *r, struct fb_str *out)
 		for (size_t i = 0; i < r->nr_commits; i++)
 			fb_str_addf(out, " %s", r->commits[i].oid);
 		fb_str_add(out, "\n");
+	} else if (r->changes_found && r->nr_commits == r->nr_changes) {
+		fb_str_add(out, "first commits of the changes:");
+		for (size_t i = 0; i < r->nr_commits; i++)
+			fb_str_addf(out, " %s", r->commits[i].oid);
+		fb_str_add(out, "\n");
 	}
 }
 
@@ -338,7 +371,10 @@ static void render(const struct fb_report *r, struct fb_str *out)
 	bool searched = is_searched(r);
 
 	headline(r, out);
-	commits(r, out);
+	if (r->nr_changes)
+		changes(r, out);
+	else
+		commits(r->commits, r->nr_commits, out);
 	fb_str_add(out, "\n");
 	numbers(r, out);
 	if (r->nr_steps) {

@@ -29,6 +29,13 @@ struct fb_report_step {
 	unsigned boots;	     /* that have no one value to show: all cells were measured */
 };
 
+/* One of several steps. */
+struct fb_report_change {
+	const struct fb_report_commit *commits; /* some of the report's */
+	size_t nr_commits;
+	double effect; /* after / before - 1, or NAN */
+};
+
 struct fb_report_check {
 	const char *name;   /* "all parents measured" */
 	const char *result; /* what was found, or "not made: why" */
@@ -44,9 +51,11 @@ struct fb_report {
 	const char *repo;
 	const struct fb_report_commit *commits; /* the one, or those that cannot be told apart */
 	size_t nr_commits;
+	const struct fb_report_change *changes; /* "something-else": the steps, when known */
+	size_t nr_changes;
+	bool changes_found; /* the commits are named; else one of those of each change it is */
 	struct fb_report_commit good, bad;
-	const char *cell;      /* name in the store, "testcase=fio,bs=4k,...", fb_cell_key() */
-	const char *cell_text; /* the same for people, fb_cell_text() */
+	const char *cell; /* parameters, "testcase=fio,bs=4k,..." */
 	const char *metric, *unit;
 	const char *better; /* "higher is better", "lower is better", "neither is better" */
 	double confidence, something_else;

@@ -76,8 +76,6 @@ static struct fb_report base_report(void)
 		.bad = bad_end,
 		.cell = "testcase=fio,bs=4k,direct=0,disk=1,fs=ext4,fsync=1,ioengine=sync,"
 			"mount_options=,nr_task=1,rw=randwrite,size=8m",
-		.cell_text = "testcase=fio,bs=4k,direct=0,disk=1,fs=ext4,fsync=1,ioengine=sync,"
-			     "mount_options=,nr_task=1,rw=randwrite,size=8m",
 		.metric = "fio.write_iops",
 		.unit = "IO/s",
 		.better = "higher is better",
@@ -118,11 +116,12 @@ static char *rendered(const struct fb_reporter *how, const struct fb_report *r)
 
 /* The keys of a JSON report: programs rely on each being there, in every report. */
 static const char *const keys[] = {
-	"schema",	  "firstbad",	  "session",	 "verdict", "commits",	      "confidence",
-	"something_else", "good",	  "bad",	 "cell",    "metric",	      "unit",
-	"better",	  "min_effect",	  "effect",	 "boots",   "commits_tested", "candidates",
-	"machine",	  "machine_note", "fingerprint", "steps",   "checks",	      "plan",
-	"looked_for",	  "cause",
+	"schema",      "firstbad",	 "session",	  "verdict",	"commits",
+	"confidence",  "something_else", "good",	  "bad",	"cell",
+	"metric",      "unit",		 "better",	  "min_effect", "effect",
+	"boots",       "commits_tested", "candidates",	  "machine",	"machine_note",
+	"fingerprint", "steps",		 "checks",	  "plan",	"looked_for",
+	"cause",       "changes",	 "changes_found",
 };
 
 /* Parses, strictly: no key twice, nothing behind it, no key missing. */
@@ -156,7 +155,8 @@ static void check_lines(const char *text)
 			fail_msg("a blank ends '%.*s'", (int)len, line);
 		if (len > 80 && !memmem(line, len, "(\"", 2) && !memmem(line, len, "Author: ", 8) &&
 		    !memmem(line, len, " changed by ", 12) &&
-		    strncmp(line, "first bad commit is one of:", 27) != 0)
+		    strncmp(line, "first bad commit is one of:", 27) != 0 &&
+		    strncmp(line, "first commits of the changes:", 29) != 0)
 			fail_msg("%zu columns: '%.*s'", len, (int)len, line);
 	}
 }
@@ -314,7 +314,7 @@ static void untestable_reads_as_agreed(void **state)
 	r.verdict = "untestable";
 	r.cause = "the bad end cannot be measured";
 	r.commits = &bad_end;
-	r.cell = r.cell_text = NULL;
+	r.cell = NULL;
 	r.metric = NULL;
 	r.machine_note = NULL;
 	r.fingerprint = NULL;
@@ -385,6 +385,63 @@ static void open_reads_as_agreed(void **state)
 	check_golden("open", &r);
 }
 
+static void both_steps_are_told(void **state)
+{
+	static const struct fb_report_commit both[] = {
+		COMMIT(CULPRIT, "ext4: issue the barrier in fsync whenever barriers are on"),
+		COMMIT(BAD, "btrfs: update reflink.c"),
+	};
+	static const struct fb_report_change changes[] = {{&both[0], 1, -0.1712},
+							  {&both[1], 1, 0.0745}};
+	struct fb_report r = base_report();
+
+	r.verdict = "something-else";
+	r.commits = both;
+	r.nr_commits = 2;
+	r.changes = changes;
+	r.nr_changes = 2;
+	r.changes_found = true;
+	r.confidence = 0.9934;
+	r.something_else = 0.9989;
+	r.nr_checks = 0;
+	check_golden("two-steps", &r);
+}
+
+/* Where the two are is known to some commits only; exit statuses have no size. */
+static void steps_that_are_not_named_are_told_apart(void **state)
+{
+	static const struct fb_report_commit some[] = {
+		COMMIT(MID1, "mm: pcp lists"),
+		COMMIT(MID2, "ata: update 110 files"),
+		COMMIT(CULPRIT, "ext4: issue the barrier in fsync whenever barriers are on"),
+	};
+	static const struct fb_report_change changes[] = {{&some[0], 2, -0.171},
+							  {&some[2], 1, NAN}};
+	struct fb_report r = base_report();
+	FB_CLEANUP(fb_freep) char *plain = NULL, *json = NULL;
+	json_t *o, *list;
+
+	r.verdict = "something-else";
+	r.commits = some;
+	r.nr_commits = 3;
+	r.changes = changes;
+	r.nr_changes = 2;
+	r.confidence = r.something_else = 0.9989;
+	plain = rendered(&fb_reporter_plain, &r);
+	assert_contains(plain, "changed in two steps (probability 0.9989); more boots would not");
+	assert_contains(plain, "-17.1% with one of these 2 commits:\n\n  " MID1);
+	assert_contains(plain, "\nOne with this commit:\n\n  " CULPRIT);
+	assert_null(strstr(plain, "first commits of the changes"));
+	json = rendered(&fb_reporter_json, &r);
+	o = parsed(json);
+	list = json_object_get(o, "changes");
+	assert_int_equal(json_array_size(list), 2);
+	assert_false(json_is_true(json_object_get(o, "changes_found")));
+	assert_int_equal(json_array_size(json_object_get(json_array_get(list, 0), "commits")), 2);
+	assert_true(json_is_null(json_object_get(json_array_get(list, 1), "change")));
+	json_decref(o);
+}
+
 /* Strangers write subjects and names; format strings, quotes and escapes of theirs stay text. */
 static void hostile_text_stays_text(void **state)
 {
@@ -404,7 +461,6 @@ static void hostile_text_stays_text(void **state)
 
 	r.commits = evil;
 	r.cell = "testcase=command,better=higher,run=a%20\"b\"\\%25";
-	r.cell_text = "testcase=command,better=higher,run=\"a \\\"b\\\"\\\\%\"";
 	r.metric = "fio.write_clat_99.9%_us";
 	r.unit = "us, %";
 	r.better = "lower is better";
@@ -655,6 +711,8 @@ int main(void)
 		cmocka_unit_test(a_wrong_end_is_told_in_words),
 		cmocka_unit_test(boots_without_one_value_are_counted),
 		cmocka_unit_test(open_reads_as_agreed),
+		cmocka_unit_test(both_steps_are_told),
+		cmocka_unit_test(steps_that_are_not_named_are_told_apart),
 		cmocka_unit_test(hostile_text_stays_text),
 		cmocka_unit_test(only_the_last_line_names_the_commit),
 		cmocka_unit_test(no_other_verdict_ends_with_a_commit),

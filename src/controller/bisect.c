@@ -293,6 +293,20 @@ static void set_real(json_t *o, const char *key, double v)
 		json_object_set_new(o, key, json_real(v));
 }
 
+/* Each of several steps: how many of the commits are its own, and the change. */
+static json_t *changes_json(const struct fb_verdict *v)
+{
+	json_t *changes = json_array();
+
+	for (size_t i = 0; i < v->nr_steps; i++) {
+		json_t *o = json_pack("{s:I}", "commits", (json_int_t)v->steps[i].nr_nodes);
+
+		set_real(o, "effect", v->steps[i].effect);
+		json_array_append_new(changes, o);
+	}
+	return changes;
+}
+
 static json_t *verdict_json(const struct fb_bisect *b, const struct fb_verdict *v,
 			    const struct fb_sides *sides, int cell, const char *metric)
 {
@@ -305,6 +319,10 @@ static json_t *verdict_json(const struct fb_bisect *b, const struct fb_verdict *
 	if (v->kind == FB_VERDICT_FOUND && v->nr_nodes == 1)
 		json_object_set(out, "commit", json_array_get(commits, 0));
 	json_object_set_new(out, "commits", commits);
+	if (v->nr_steps) {
+		json_object_set_new(out, "changes", changes_json(v));
+		json_object_set_new(out, "changes_found", json_boolean(v->steps_found));
+	}
 	if (cause)
 		json_object_set_new(out, "cause", json_string(cause));
 	if (v->kind != FB_VERDICT_UNTESTABLE) {
@@ -355,7 +373,7 @@ json_t *fb_bisect_so_far(const struct fb_bisect *b)
 		fb_search_verdict(b->search, &v);
 	/* What leads now is no answer: only a verdict names commits. */
 	v.kind = FB_VERDICT_OPEN;
-	v.nr_nodes = 0;
+	v.nr_nodes = v.nr_steps = 0;
 	return search_json(b, &v);
 }
 
@@ -451,28 +469,20 @@ static int run_survey(struct fb_bisect *b, struct fb_lab *lab, int64_t deadline_
 		err);
 }
 
-/*
- * One line for what was measured, for logs and for those who watch. A step is a commit that is
- * new; the ends, and a commit that is not clear yet, are measured again.
- */
-static void tell_step(const struct fb_bisect *b, struct fb_lab *lab, uint32_t node, bool is_new,
+/* One line a step, for logs and for those who watch. */
+static void tell_step(const struct fb_bisect *b, struct fb_lab *lab, uint32_t node,
 		      size_t had_values)
 {
 	const struct fb_bisect_node *n = &b->node[node];
-	struct fb_str values = FB_STR_INIT, label = FB_STR_INIT;
+	struct fb_str values = FB_STR_INIT;
 
 	for (size_t i = had_values; i < n->nr_values; i++)
 		fb_str_addf(&values, "%s %.5g", b->by_status ? " exit status" : "", n->values[i]);
 	if (n->cause)
 		fb_str_add(&values, " skipped");
-	if (is_new)
-		fb_str_addf(&label, "step %u", b->steps);
-	else
-		fb_str_add(&label, "again");
-	fb_lab_tell(lab, "%s: %.12s%s; %u left, %s %.1f%%", fb_str_cstr(&label),
-		    b->range->oid[node].hex, fb_str_cstr(&values), lab->state.left,
-		    lab->state.leader, 100 * lab->state.posterior);
-	fb_str_release(&label);
+	fb_lab_tell(lab, "step %u: %.12s%s; %u left, %s %.1f%%", b->steps, b->range->oid[node].hex,
+		    fb_str_cstr(&values), lab->state.left, lab->state.leader,
+		    100 * lab->state.posterior);
 	fb_str_release(&values);
 }
 
@@ -515,7 +525,7 @@ static int run_search(struct fb_bisect *b, struct fb_lab *lab, int64_t deadline_
 
 	for (;;) {
 		struct want want;
-		bool tried, is_new;
+		bool tried;
 
 		if (try_good_end(b, lab, &tried, err) < 0)
 			return -1;
@@ -533,11 +543,10 @@ static int run_search(struct fb_bisect *b, struct fb_lab *lab, int64_t deadline_
 		}
 		show(b, lab);
 		had = b->node[ask.node].nr_values;
-		is_new = !b->node[ask.node].asked;
 		if (measure(b, lab, &want, 1, err) < 0)
 			return -1;
 		show(b, lab);
-		tell_step(b, lab, ask.node, is_new, had);
+		tell_step(b, lab, ask.node, had);
 	}
 	fb_search_verdict(b->search, &v);
 	show(b, lab);

@@ -16,8 +16,9 @@ struct fb_reporting {
 	struct fb_commit *commits; /* backing store of everything that names a commit */
 	size_t nr;
 	struct fb_report_commit *named;
+	struct fb_report_change *changes;
 	struct fb_report_step *steps;
-	char *cell, *cell_text, *fingerprint;
+	char *cell, *fingerprint;
 	json_t *verdict;
 	struct fb_report_check checks[8];
 };
@@ -30,10 +31,10 @@ void fb_reporting_free(struct fb_reporting *r)
 		fb_commit_release(&r->commits[i]);
 	free(r->commits);
 	free(r->named);
+	free(r->changes);
 	free(r->steps);
 	json_decref(r->verdict);
 	free(r->cell);
-	free(r->cell_text);
 	free(r->fingerprint);
 	free(r);
 }
@@ -187,6 +188,29 @@ static double real_at(json_t *o, const char *key)
 	return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
+/* The commits of the verdict, a part for each change. */
+static void fill_changes(struct fb_reporting *r, json_t *list)
+{
+	struct fb_report *p = &r->report;
+	size_t at = 0, i;
+	json_t *change;
+
+	r->changes = fb_xcalloc(json_array_size(list) + 1, sizeof(*r->changes));
+	json_array_foreach(list, i, change)
+	{
+		json_int_t nr = json_integer_value(json_object_get(change, "commits"));
+
+		if (nr < 0 || (size_t)nr > p->nr_commits - at)
+			return; /* a verdict that is none of ours: its commits are listed */
+		r->changes[i] = (struct fb_report_change){r->named + at, (size_t)nr,
+							  real_at(change, "effect")};
+		at += (size_t)nr;
+	}
+	p->changes = r->changes;
+	p->nr_changes = json_array_size(list);
+	p->changes_found = json_is_true(json_object_get(r->verdict, "changes_found"));
+}
+
 static void fill_numbers(struct fb_reporting *r, const struct fb_bisect *b, json_t *verdict)
 {
 	struct fb_report *p = &r->report;
@@ -203,7 +227,6 @@ static void fill_numbers(struct fb_reporting *r, const struct fb_bisect *b, json
 		const struct fb_cell *c = &b->plan->cells[index];
 
 		r->cell = fb_cell_key(c);
-		r->cell_text = fb_cell_text(c);
 		if (p->metric)
 			p->better = fb_better_name(fb_cell_better(c, p->metric));
 	}
@@ -212,7 +235,6 @@ static void fill_numbers(struct fb_reporting *r, const struct fb_bisect *b, json
 		p->better = "0 is good";
 	}
 	p->cell = r->cell;
-	p->cell_text = r->cell_text;
 	p->cause = fb_json_str(verdict, "cause");
 	p->confidence = real_at(verdict, "confidence");
 	p->something_else = real_at(verdict, "something_else");
@@ -276,6 +298,7 @@ static int fill(struct fb_reporting *r, const struct fb_bisect *b, struct fb_err
 	    fill_commits(r, b, json_object_get(verdict, "commits"), err) < 0 ||
 	    fill_steps(r, b, err) < 0)
 		return -1;
+	fill_changes(r, json_object_get(verdict, "changes"));
 	p->steps = r->steps;
 	fill_checks(r, b);
 	return 0;
