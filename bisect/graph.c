@@ -68,8 +68,7 @@ int fb_set_candidates(struct fb_search *s)
 				s->par[used++] = s->index[parent[i]];
 	}
 	s->par_first[s->nr_cand] = (uint32_t)used;
-	s->ancestors =
-		fb_reach_new(s->par_first, s->par, s->nr_cand, FB_REACH_ANCESTORS, REACH_ROOM);
+	s->ancestors = fb_reach_new(s->par_first, s->par, s->nr_cand, REACH_ROOM);
 	return s->ancestors ? 0 : -1;
 }
 
@@ -77,11 +76,7 @@ int fb_prepare_skips(struct fb_search *s)
 {
 	if (s->near)
 		return 0;
-	if (!s->descendants)
-		s->descendants = fb_reach_new(s->par_first, s->par, s->nr_cand,
-					      FB_REACH_DESCENDANTS, REACH_ROOM);
-	if (s->descendants)
-		s->near = fb_near_new(s->par_first, s->par, s->nr_cand);
+	s->near = fb_near_new(s->par_first, s->par, s->nr_cand);
 	if (!s->near)
 		return -1;
 	for (uint32_t c = 0; c < s->nr_cand; c++)
@@ -258,12 +253,91 @@ static bool is_testable(const struct fb_search *s, uint32_t node)
 	return false;
 }
 
-/* 64 bits of a hash of the testable nodes that descend from each candidate, into .hash. */
-static void hash_testable(struct fb_search *s, uint64_t seed)
+static void add_key(struct class_key *key, uint32_t c)
 {
-	for (uint32_t c = 0; c < s->nr_cand; c++)
-		s->weight[c] = is_testable(s, s->cand[c]) ? mix(seed + c) : 0;
-	fb_reach_hash(s->descendants, s->weight, s->hash);
+	key->h1 += mix(UINT64_C(0x9e3779b97f4a7c15) + c);
+	key->h2 += mix(UINT64_C(0xd1b54a32d192ed03) + c);
+}
+
+/*
+ * Into .count: the testable candidates from @c, which is not, upwards, with none testable
+ * between.
+ */
+static uint32_t find_frontier(struct fb_search *s, uint32_t c)
+{
+	uint32_t *queue = s->old_cluster, nr = 0, tail = 0;
+
+	for (uint32_t done = 0, v = c;; v = queue[done++]) {
+		size_t nr_near;
+		const uint32_t *near = fb_near_of(s->near, v, &nr_near);
+
+		for (size_t i = 0; i < nr_near; i++) {
+			if (near[i] < v || s->mark[near[i]])
+				continue;
+			s->mark[near[i]] = 1;
+			if (is_testable(s, s->cand[near[i]]))
+				s->count[nr++] = near[i];
+			else
+				queue[tail++] = near[i];
+		}
+		if (done == tail)
+			break;
+	}
+	for (uint32_t i = 0; i < tail; i++)
+		s->mark[queue[i]] = 0;
+	for (uint32_t i = 0; i < nr; i++)
+		s->mark[s->count[i]] = 0;
+	return nr;
+}
+
+static int upwards(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/*
+ * The testable nodes that descend from @c, as a key: those of them that descend from no other
+ * one make the rest. .key of all above @c is known.
+ */
+static void make_key(struct fb_search *s, uint32_t c)
+{
+	size_t nr_near;
+	const uint32_t *near = fb_near_of(s->near, c, &nr_near);
+	const struct class_key *first = NULL;
+	uint32_t nr, kept = 0;
+	bool same = true;
+
+	s->key[c] = (struct class_key){0, 0};
+	if (is_testable(s, s->cand[c])) {
+		add_key(&s->key[c], c);
+		return;
+	}
+	for (size_t i = 0; i < nr_near; i++) {
+		if (near[i] < c)
+			continue;
+		if (!first)
+			first = &s->key[near[i]];
+		same = same && !memcmp(first, &s->key[near[i]], sizeof(*first));
+	}
+	if (same) {
+		if (first)
+			s->key[c] = *first;
+		return;
+	}
+	nr = find_frontier(s, c);
+	qsort(s->count, nr, sizeof(*s->count), upwards);
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t j = 0;
+
+		while (j < kept && !fb_reach_test(s->ancestors, s->count[i], s->count[j]))
+			j++;
+		if (j < kept)
+			continue;
+		s->count[kept++] = s->count[i];
+		add_key(&s->key[c], s->count[i]);
+	}
 }
 
 /*
@@ -280,12 +354,9 @@ void fb_make_classes(struct fb_search *s)
 		s->class_of[c] = c;
 	if (!s->any_skip)
 		return; /* each candidate is told from the others by its own image */
-	hash_testable(s, UINT64_C(0x9e3779b97f4a7c15));
-	for (uint32_t c = 0; c < s->nr_cand; c++)
-		s->key[c].h1 = s->hash[c];
-	hash_testable(s, UINT64_C(0xd1b54a32d192ed03));
-	for (uint32_t c = 0; c < s->nr_cand; c++)
-		s->key[c].h2 = s->hash[c];
+	memset(s->mark, 0, s->nr_cand);
+	for (uint32_t c = s->nr_cand; c-- > 0;)
+		make_key(s, c);
 	memset(s->slot, 0xff, ((size_t)s->slot_mask + 1) * sizeof(*s->slot));
 	for (uint32_t c = 0; c < s->nr_cand; c++) {
 		const struct class_key *key = &s->key[c];

@@ -2,7 +2,6 @@
 /* Breadth-first search from each node that joins, where it lowers what was there. */
 #include "bisect/near.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 
 struct fb_near {
@@ -48,6 +47,12 @@ struct fb_near *fb_near_new(const uint32_t *first, const uint32_t *parent, uint3
 			n->to[--n->first[parent[a]]] = v;
 		}
 	return n;
+}
+
+const uint32_t *fb_near_of(const struct fb_near *n, uint32_t node, size_t *ret_nr)
+{
+	*ret_nr = n->first[node + 1] - n->first[node];
+	return n->to + n->first[node];
 }
 
 void fb_near_add(struct fb_near *n, uint32_t *hops, uint32_t node)

@@ -7,6 +7,7 @@
 #ifndef FB_BISECT_NEAR_H
 #define FB_BISECT_NEAR_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* No node of the set is connected with this one. */
@@ -23,6 +24,9 @@ struct fb_near;
  */
 struct fb_near *fb_near_new(const uint32_t *first, const uint32_t *parent, uint32_t nr);
 void fb_near_free(struct fb_near *near);
+
+/** fb_near_of() - The parents and children of @node; borrowed. */
+const uint32_t *fb_near_of(const struct fb_near *near, uint32_t node, size_t *ret_nr);
 
 /**
  * fb_near_add() - @node joins a set.

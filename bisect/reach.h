@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sums over all ancestors (or all descendants) of every node of a graph at once.
+ * Which nodes of a graph reach which, and sums over all ancestors of every node at once.
  *
  * A node's ancestors are itself, all those of one parent, and an extra: what only its other
  * parents reach. In real histories the extras are short (each topic branch is the extra of
@@ -10,15 +10,11 @@
 #ifndef FB_BISECT_REACH_H
 #define FB_BISECT_REACH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct fb_reach;
-
-enum fb_reach_way {
-	FB_REACH_ANCESTORS,
-	FB_REACH_DESCENDANTS,
-};
 
 /**
  * fb_reach_new() - Prepare the sums of a graph.
@@ -30,7 +26,7 @@ enum fb_reach_way {
  * Return: NULL when memory runs out. Freed with fb_reach_free().
  */
 struct fb_reach *fb_reach_new(const uint32_t *first, const uint32_t *parent, uint32_t nr,
-			      enum fb_reach_way way, size_t room);
+			      size_t room);
 void fb_reach_free(struct fb_reach *reach);
 
 /**
@@ -43,7 +39,7 @@ void fb_reach_free(struct fb_reach *reach);
 void fb_reach_sum(struct fb_reach *reach, const uint32_t *label, const double *table, size_t width,
 		  double *ret);
 
-/** fb_reach_hash() - The same sums of integers, modulo 2^64: a hash of the set reached. */
-void fb_reach_hash(struct fb_reach *reach, const uint64_t *weight, uint64_t *ret);
+/** fb_reach_test() - Is @w an ancestor of @v, or @v itself? */
+bool fb_reach_test(struct fb_reach *reach, uint32_t v, uint32_t w);
 
 #endif

@@ -123,7 +123,7 @@ struct fb_search {
 	uint32_t *par_first, *par;
 	unsigned char *dead; /* would separate two nodes of one image */
 	bool any_skip;
-	struct fb_reach *ancestors, *descendants; /* of candidates; the latter with skips only */
+	struct fb_reach *ancestors; /* of candidates */
 	/* With skips only: hops from each candidate to one that was skipped, and measured. */
 	struct fb_near *near;
 	uint32_t *near_skipped, *near_measured;
@@ -140,7 +140,6 @@ struct fb_search {
 	uint64_t *reached; /* of candidate c by image i: bit i % 64 of [i / 64 * nr_cand + c] */
 	size_t nr_measured, cap_reached; /* nodes with boots; blocks of 64 images */
 	bool partitioned, classified;	 /* .cluster and .cluster_of, .class_of are up to date */
-	uint64_t *weight, *hash;
 	struct mass *mass, *part;		/* .part: of one candidate of each cluster */
 	struct gain *gain, *step_gain, no_gain; /* of candidates, of clusters, of the old side */
 	double *class_mass;

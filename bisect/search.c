@@ -67,13 +67,10 @@ void fb_search_free(struct fb_search *s)
 	free(s->old_cluster);
 	free(s->slot);
 	free(s->reached);
-	free(s->weight);
-	free(s->hash);
 	free(s->part);
 	free(s->rank);
 	fb_steps_free(s->steps);
 	fb_reach_free(s->ancestors);
-	fb_reach_free(s->descendants);
 	free(s->count);
 	free(s->class_of);
 	fb_near_free(s->near);
@@ -146,11 +143,11 @@ static int allocate_room(struct fb_search *s)
 #define ROOM(array) ((array = calloc(n, sizeof(*array))) != NULL)
 	return s->slot && ROOM(s->dead) && ROOM(s->cluster) && ROOM(s->cluster_of) &&
 			       ROOM(s->old_cluster) && ROOM(s->count) && ROOM(s->class_of) &&
-			       ROOM(s->near_skipped) && ROOM(s->near_measured) && ROOM(s->weight) &&
-			       ROOM(s->hash) && ROOM(s->mass) && ROOM(s->part) &&
-			       ROOM(s->class_mass) && ROOM(s->key) && ROOM(s->rank) &&
-			       ROOM(s->found) && ROOM(s->gain) && ROOM(s->step_gain) &&
-			       ROOM(s->reached) && (s->steps = fb_steps_new(s->nr_cand))
+			       ROOM(s->near_skipped) && ROOM(s->near_measured) && ROOM(s->mass) &&
+			       ROOM(s->part) && ROOM(s->class_mass) && ROOM(s->key) &&
+			       ROOM(s->rank) && ROOM(s->found) && ROOM(s->gain) &&
+			       ROOM(s->step_gain) && ROOM(s->reached) &&
+			       (s->steps = fb_steps_new(s->nr_cand))
 		       ? 0
 		       : -1;
 #undef ROOM
