@@ -102,6 +102,12 @@ fb_expect 'the boots in all are kept to' '
 	value boots_mean out.json | awk "{ exit !(\$1 > 9 && \$1 < 12) }" &&
 	test "$(value boots_max out.json)" = 12.0
 '
+fb_expect 'the shift is drawn from the prior, and the bins have their standard errors' '
+	firstbad simulate --dag line:32 --shift prior --boots 8..14 --trials 200 --json >out.json &&
+	fb_grep "\"shift_prior\": true" out.json && test "$(value bound out.json)" = null &&
+	grep -A7 "\"calibration\"" out.json >bin && fb_grep "\"se\": 0\.0" bin &&
+	refused "prior" --dag line:8 --shift prior --noise binary
+'
 fb_expect 'fixed repeats: as many boots as steps times repeats' '
 	firstbad simulate --dag line:1024 --shift 3 --repeats 5 --trials 50 --json >out.json &&
 	test "$(value boots_mean out.json)" = 50.0

@@ -304,6 +304,21 @@ static void the_given_culprit_is_the_one(void **state)
 	fb_dagfile_release(&file);
 }
 
+/*
+ * R 4.2.2: d <- function(s) ifelse(s < 0.7, 0, 1 / pmax(s, 1)) / (15 * log(2) + 0.3), the density
+ * in bisect/model.h; integrate(d, 0.7, x)$value for x = 0.85, 1, 2, 100.
+ */
+static void the_prior_of_the_shift_is_that_of_the_search(void **state)
+{
+	static const double rows[][2] = {
+		{0.85, 0.0140223}, {1, 0.0280446}, {2, 0.0928416}, {100, 0.4585458}};
+
+	for (size_t i = 0; i < FB_ARRAY_SIZE(rows); i++)
+		assert_near(fb_world_prior_shift(3, rows[i][1]), 3 * rows[i][0], 1e-4 * rows[i][0]);
+	assert_near(fb_world_prior_shift(1, 0), 0.7, 1e-12);
+	assert_near(fb_world_prior_shift(1, 1), 32768, 1e-6);
+}
+
 static void both_of_two_steps_are_named(void **state)
 {
 	struct fb_dagfile file;
@@ -447,6 +462,7 @@ static void a_world_that_is_none_is_refused(void **state)
 	REFUSED("shift", w.no_regression = true);
 	REFUSED("no commit 8: the last one is 7", w.culprit = 8);
 	REFUSED("second step", w.culprit = 7; w.second = 1);
+	REFUSED("prior", w.shift_prior = true; w.repeats = 1);
 	REFUSED("is one step", w.together = true; w.second = 1);
 	REFUSED("second step", w.together = true; w.culprit = 7);
 	REFUSED("bimodal", w.mode_share = true);
@@ -477,6 +493,7 @@ int main(void)
 		cmocka_unit_test(a_range_is_what_cannot_be_told_apart),
 		cmocka_unit_test(a_trial_depends_on_the_seed_and_its_number),
 		cmocka_unit_test(the_given_culprit_is_the_one),
+		cmocka_unit_test(the_prior_of_the_shift_is_that_of_the_search),
 		cmocka_unit_test(both_of_two_steps_are_named),
 		cmocka_unit_test(what_needs_two_commits_shows_where_they_meet),
 		cmocka_unit_test(fixed_repeats_err_as_often_as_they_must),

@@ -87,6 +87,9 @@ static int read_shift(const struct arguments *a, struct fb_world *w, struct fb_e
 				"--rates GOOD:BAD are shares between 0 and 1, the first smaller");
 		w->threshold = upper_quantile(no);
 		w->shift_lo = w->threshold - upper_quantile(yes);
+	} else if (a->shift && !strcmp(a->shift, "prior")) {
+		w->shift_prior = true;
+		w->shift_lo = w->shift_hi = 1;
 	} else if (a->shift) {
 		w->shift_hi = NAN;
 		if (two_numbers("shift", a->shift, "..", &w->shift_lo, &w->shift_hi, err) < 0)
@@ -195,13 +198,13 @@ static json_t *to_json(const struct arguments *a, const struct fb_dagfile *file,
 		       const struct fb_world *w, const struct fb_simulation *s)
 {
 	json_t *root = json_pack(
-		"{s:s, s:I, s:I, s:s, s:b, s:[f, f], s:f, s:b, s:f, s:f, s:f, s:f, s:f, s:I}",
+		"{s:s, s:I, s:I, s:s, s:b, s:[f, f], s:b, s:f, s:b, s:f, s:f, s:f, s:f, s:f, s:I}",
 		"dag", a->dag, "commits", (json_int_t)file->nr_commits, "merges",
 		(json_int_t)file->nr_merges, "noise", a->noise, "no_regression", w->no_regression,
-		"shift", w->shift_lo, w->shift_hi, "second", w->second, "together", w->together,
-		"build_sd", w->build_sd, "skip_share", w->skip_share, "skip_run", w->skip_run,
-		"min_effect", w->min_effect, "confidence", w->confidence, "seed",
-		(json_int_t)w->seed);
+		"shift", w->shift_lo, w->shift_hi, "shift_prior", w->shift_prior, "second",
+		w->second, "together", w->together, "build_sd", w->build_sd, "skip_share",
+		w->skip_share, "skip_run", w->skip_run, "min_effect", w->min_effect, "confidence",
+		w->confidence, "seed", (json_int_t)w->seed);
 	json_t *bins = json_array();
 
 	json_object_set_new(root, "trials", json_integer((json_int_t)s->trials));
@@ -228,10 +231,11 @@ static json_t *to_json(const struct arguments *a, const struct fb_dagfile *file,
 		const struct fb_calibration *c = &s->calibration[i];
 
 		if (c->nr)
-			json_array_append_new(bins, json_pack("{s:f, s:f, s:I, s:f, s:f}", "above",
-							      c->lo, "at_most", c->hi, "answers",
-							      (json_int_t)c->nr, "stated",
-							      c->stated, "right", c->right));
+			json_array_append_new(bins,
+					      json_pack("{s:f, s:f, s:I, s:f, s:f, s:f}", "above",
+							c->lo, "at_most", c->hi, "answers",
+							(json_int_t)c->nr, "stated", c->stated,
+							"right", c->right, "se", c->se));
 	}
 	json_object_set_new(root, "calibration", bins);
 	json_object_set_new(root, "seconds", json_real(s->seconds));
@@ -258,6 +262,9 @@ static void describe(const struct fb_dagfile *file, const struct fb_world *w, st
 	fb_str_add(out, "\nchange     ");
 	if (w->no_regression)
 		fb_str_add(out, "none");
+	else if (w->shift_prior)
+		fb_str_addf(out, "drawn from the prior of the search, from %.4g sigma on",
+			    0.7 * w->min_effect);
 	else if (w->shift_lo == w->shift_hi)
 		fb_str_addf(out, "%.4g sigma", w->shift_lo);
 	else
@@ -283,11 +290,11 @@ static void add_calibration(const struct fb_simulation *s, struct fb_str *out)
 		if (!c->nr)
 			continue;
 		if (!any)
-			fb_str_add(out,
-				   "\nstated probability    answers    mean stated    right\n");
+			fb_str_add(out, "\nstated probability    answers    mean stated    right"
+					"    difference  (standard error)\n");
 		any = true;
-		fb_str_addf(out, "%5.2f to %4.2f       %10zu %14.4f %8.4f\n", c->lo, c->hi, c->nr,
-			    c->stated, c->right);
+		fb_str_addf(out, "%5.2f to %4.2f       %10zu %14.4f %8.4f %13.4f  (%.4f)\n", c->lo,
+			    c->hi, c->nr, c->stated, c->right, c->right - c->stated, c->se);
 	}
 }
 
@@ -333,8 +340,8 @@ int fb_cmd_simulate(int argc, char **argv)
 	const struct fb_opt opts[] = {
 		{"dag", 0, FB_OPT_STRING, &a.dag, "FILE|line:N",
 		 "the history: a .dag file, or N commits in a line"},
-		{"shift", 0, FB_OPT_STRING, &a.shift, "D[..E]",
-		 "the change, in sigma of a boot; or drawn from a range"},
+		{"shift", 0, FB_OPT_STRING, &a.shift, "D[..E]|prior",
+		 "the change, in sigma of a boot; or drawn"},
 		{"no-regression", 0, FB_OPT_FLAG, &a.no_regression, NULL, "nothing changes"},
 		{"second", 0, FB_OPT_STRING, &a.second, "D", "a second step, at a later commit"},
 		{"together", 0, FB_OPT_FLAG, &a.together, NULL,

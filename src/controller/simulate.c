@@ -83,6 +83,7 @@ static void sum(const struct fb_trial *trials, size_t nr, struct fb_simulation *
 		if (c->nr) {
 			c->stated /= (double)c->nr;
 			c->right /= (double)c->nr;
+			c->se = sqrt(c->stated * fmax(0, 1 - c->stated) / (double)c->nr);
 		}
 	}
 	s->wrong_upper = fb_stats_upper(s->outcomes[FB_OUTCOME_WRONG], nr, 0.95);

@@ -14,6 +14,7 @@ struct fb_calibration {
 	size_t nr;
 	double stated; /* mean */
 	double right;  /* observed share; 0 when .nr is 0 */
+	double se;     /* its standard error, were it the one stated */
 };
 
 #define FB_NR_CALIBRATION 8

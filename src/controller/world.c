@@ -64,12 +64,23 @@ double fb_world_rate(const struct fb_world *w, double level)
 	return erfc((w->threshold - level) / spread / M_SQRT2) / 2;
 }
 
+double fb_world_prior_shift(double min_effect, double u)
+{
+	const double below = 1 - 0.7, above = 15 * M_LN2;
+	double at = u * (below + above);
+
+	return min_effect * (at < below ? 0.7 + at : exp(at - below));
+}
+
 static int check_change(const struct fb_world *w, struct fb_error *err)
 {
 	uint32_t nr = fb_dag_nr(w->dag) - 1;
 	double sign = w->any_direction ? -1 : 1, most = w->shift_hi + w->second;
 	double far = fmax(fabs(w->shift_hi), fabs(most)) / FB_BIMODAL_DISTANCE;
 
+	if (w->shift_prior &&
+	    (w->no_regression || w->noise == FB_NOISE_BINARY || w->mode_share || w->repeats))
+		return wrong(err, "the prior of the shift is that of one step of the values");
 	if (w->no_regression) {
 		if (w->shift_lo != 0 || w->shift_hi != 0 || w->second != 0 || w->together ||
 		    w->culprit >= 0)
@@ -166,7 +177,9 @@ static void draw_steps(struct run *r)
 
 	/* Always the same draws: what is asked for does not change the rest of the world. */
 	sign = fb_rng_uniform(&r->rng) < 0.5 && w->any_direction ? -1 : 1;
-	r->step[0] = sign * (w->shift_lo + span * fb_rng_uniform(&r->rng));
+	r->step[0] = fb_rng_uniform(&r->rng);
+	r->step[0] = sign * (w->shift_prior ? fb_world_prior_shift(w->min_effect, r->step[0])
+					    : w->shift_lo + span * r->step[0]);
 	r->step[1] = sign * w->second;
 	a = fb_rng_below(&r->rng, nr);
 	b = fb_rng_below(&r->rng, nr > 1 ? nr - 1 : 1);
@@ -554,8 +567,9 @@ double fb_world_bound(const struct fb_world *w, double *ret_bits)
 	double delta = 1 - w->confidence, nr = fb_dag_nr(w->dag) - 1, share = FB_BIMODAL_SHARE, h;
 
 	*ret_bits = 0;
-	if (w->no_regression || w->second != 0 || w->together || w->shift_lo != w->shift_hi ||
-	    w->skip_share > 0 || (w->noise == FB_NOISE_BINARY && w->build_sd > 0))
+	if (w->no_regression || w->shift_prior || w->second != 0 || w->together ||
+	    w->shift_lo != w->shift_hi || w->skip_share > 0 ||
+	    (w->noise == FB_NOISE_BINARY && w->build_sd > 0))
 		return 0;
 	if (w->noise == FB_NOISE_BINARY)
 		*ret_bits = fb_binary_capacity(fb_world_rate(w, 0), fb_world_rate(w, w->shift_lo));

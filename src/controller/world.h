@@ -20,6 +20,7 @@ struct fb_world {
 
 	/* The change: at one commit, or at two. */
 	double shift_lo, shift_hi; /* drawn uniformly between them; of one sign */
+	bool shift_prior;	   /* instead: drawn by fb_world_prior_shift() */
 	bool no_regression;	   /* nothing changes */
 	bool mode_share;	   /* the change moves boots to the upper mode, not the modes */
 	double second;		   /* a second step, at a later commit; 0: none */
@@ -74,6 +75,15 @@ const char *fb_outcome_name(enum fb_outcome outcome);
 
 /** fb_world_rate() - FB_NOISE_BINARY: share of bad verdicts of images at @level sigma. */
 double fb_world_rate(const struct fb_world *world, double level);
+
+/**
+ * fb_world_prior_shift() - The @u-quantile of the prior that the search has of a shift.
+ * @u: from 0 to 1.
+ *
+ * As fb_model_split() states it: uniform in its logarithm from @min_effect on, over 15 doublings,
+ * and below @min_effect of the same density as there, down to 0.7 of it.
+ */
+double fb_world_prior_shift(double min_effect, double u);
 
 /** fb_world_check() - Are the numbers a world? Errors: FB_ERROR_USAGE. */
 int fb_world_check(const struct fb_world *world, struct fb_error *err);
