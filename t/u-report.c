@@ -385,6 +385,38 @@ static void open_reads_as_agreed(void **state)
 	check_golden("open", &r);
 }
 
+/*
+ * Case T27: a tool printed 662869 -> 969557 us as "-31.63 %", old / new - 1. Both means, the unit,
+ * the direction and the formula are there, and it is 46.3 % more.
+ */
+static void t27_a_change_says_of_what_it_is_a_percentage(void **state)
+{
+	struct fb_report r = base_report();
+	FB_CLEANUP(fb_freep) char *plain = NULL, *json = NULL;
+	json_t *root, *o;
+
+	r.metric = "fio.write_clat_mean_us";
+	r.unit = "us";
+	r.better = "lower is better";
+	r.mean_good = 662869;
+	r.mean_bad = 969557;
+	r.effect = r.mean_bad / r.mean_good - 1;
+	r.effect_lo = 0.44;
+	r.effect_hi = 0.48;
+	plain = rendered(&fb_reporter_plain, &r);
+	assert_contains(plain, "fio.write_clat_mean_us changed by +46.3% with this commit");
+	assert_contains(plain, "fio.write_clat_mean_us, us (lower is better)");
+	assert_contains(plain, "662869 -> 969557, change +46.27% (bad / good - 1)");
+	assert_null(strstr(plain, "31.6"));
+	json = rendered(&fb_reporter_json, &r);
+	root = parsed(json);
+	o = json_object_get(root, "effect");
+	assert_string_equal(fb_json_str(o, "formula"), "mean_bad / mean_good - 1");
+	assert_near(json_number_value(json_object_get(o, "change")), 0.462667, 1e-6);
+	assert_null(strstr(json, "0.316"));
+	json_decref(root);
+}
+
 static void both_steps_are_told(void **state)
 {
 	static const struct fb_report_commit both[] = {
@@ -711,6 +743,7 @@ int main(void)
 		cmocka_unit_test(a_wrong_end_is_told_in_words),
 		cmocka_unit_test(boots_without_one_value_are_counted),
 		cmocka_unit_test(open_reads_as_agreed),
+		cmocka_unit_test(t27_a_change_says_of_what_it_is_a_percentage),
 		cmocka_unit_test(both_steps_are_told),
 		cmocka_unit_test(steps_that_are_not_named_are_told_apart),
 		cmocka_unit_test(hostile_text_stays_text),
