@@ -25,7 +25,6 @@ cd "$FB_SCRATCH" || fb_die "no $FB_SCRATCH"
 
 # Those that wait for the caller that they were written for. May only shrink.
 sort >allowed <<-END
-	fb_command_result
 	fb_series_drift
 	fb_variance_replicates
 END

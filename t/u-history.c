@@ -7,16 +7,6 @@
 #include "src/history/history.h"
 #include "src/util/clock.h"
 
-/*
- * libgit2 1.5.1 leaks the match data of pcre2 whenever a regular expression does not match:
- * git_revparse_single() tries one on each name that it does not know otherwise.
- */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-	return "leak:libpcre2\n";
-}
-
 static char dir[64], *start_dir;
 
 static int setup(void **state)
@@ -24,17 +14,12 @@ static int setup(void **state)
 	if (!start_dir)
 		start_dir = getcwd(NULL, 0);
 	snprintf(dir, sizeof(dir), "u-history.XXXXXX");
-	if (!mkdtemp(dir))
-		return -1;
-	git_env(dir);
-	return 0;
+	return git_scratch_begin(dir);
 }
 
 static int teardown(void **state)
 {
-	struct fb_error err = FB_ERROR_INIT;
-
-	return chdir(start_dir) < 0 || fb_remove_tree(dir, &err);
+	return git_scratch_end(start_dir, dir);
 }
 
 /* A repository under the scratch directory of the test. */

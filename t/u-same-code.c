@@ -8,13 +8,6 @@
 #include "src/controller/same-code.h"
 #include "src/util/json.h"
 
-/* As in u-history.c: libgit2 1.5.1 leaks in pcre2. */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-	return "leak:libpcre2\n";
-}
-
 static char dir[64], *start_dir;
 
 static int setup(void **state)
@@ -22,17 +15,12 @@ static int setup(void **state)
 	if (!start_dir)
 		start_dir = getcwd(NULL, 0);
 	snprintf(dir, sizeof(dir), "u-same-code.XXXXXX");
-	if (!mkdtemp(dir))
-		return -1;
-	git_env(dir);
-	return chdir(dir);
+	return git_scratch_begin(dir) < 0 ? -1 : chdir(dir);
 }
 
 static int teardown(void **state)
 {
-	struct fb_error err = FB_ERROR_INIT;
-
-	return chdir(start_dir) < 0 || fb_remove_tree(dir, &err);
+	return git_scratch_end(start_dir, dir);
 }
 
 static void put(struct fb_str *s, const char *mode, const char *path, const char *text)

@@ -762,34 +762,6 @@ static void no_value_is_no_error_for_a_verdict_by_status(void **state)
 	assert_error(&err, FB_ERROR_INPUT, "no line 'firstbad: METRIC VALUE'");
 }
 
-static void a_result_file_adds_to_the_output(void **state)
-{
-	static const char file[] = "# mine\n\nops 12\n  firstbad: lat 3.5\n";
-	FB_CLEANUP(fb_values_release) struct fb_values values = {0};
-	FB_CLEANUP(fb_str_release) struct fb_str out = FB_STR_INIT;
-	struct fb_error err = FB_ERROR_INIT;
-
-	/* The output's last line has no end: it must not swallow the first value. */
-	fb_str_add(&out, "done");
-	assert_ok(fb_command_result(file, strlen(file), &out, &err), &err);
-	assert_string_equal(fb_str_cstr(&out), "done\nfirstbad: ops 12\nfirstbad: lat 3.5\n");
-	assert_ok(fb_command_parse(out.buf, out.len, &values, &err), &err);
-	assert_near(fb_values_get(&values, "ops"), 12, 0);
-	assert_near(fb_values_get(&values, "lat"), 3.5, 0);
-}
-
-static void a_torn_result_file_is_refused(void **state)
-{
-	FB_CLEANUP(fb_str_release) struct fb_str out = FB_STR_INIT;
-	struct fb_error err = FB_ERROR_INIT;
-
-	assert_int_equal(fb_command_result("ops 12", 6, &out, &err), -1);
-	assert_error(&err, FB_ERROR_INPUT, "may be cut off");
-	assert_int_equal(fb_command_result("a\0b 1\n", 6, &out, &err), -1);
-	assert_error(&err, FB_ERROR_INPUT, "a NUL");
-	assert_ok(fb_command_result("", 0, &out, &err), &err);
-}
-
 /* --- values ------------------------------------------------------------------------------ */
 
 static void values_take_each_name_once_and_only_numbers(void **state)
@@ -992,8 +964,6 @@ int main(void)
 		cmocka_unit_test(a_command_is_split_without_a_shell),
 		cmocka_unit_test(joined_words_are_split_into_the_same),
 		cmocka_unit_test(no_value_is_no_error_for_a_verdict_by_status),
-		cmocka_unit_test(a_result_file_adds_to_the_output),
-		cmocka_unit_test(a_torn_result_file_is_refused),
 		cmocka_unit_test(values_take_each_name_once_and_only_numbers),
 		cmocka_unit_test(notes_are_one_line_each_and_limited),
 		cmocka_unit_test(values_of_other_tool_versions_do_not_agree),

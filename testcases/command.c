@@ -259,29 +259,6 @@ int fb_command_parse(const char *out, size_t len, struct fb_values *ret, struct 
 	return 0;
 }
 
-int fb_command_result(const char *text, size_t len, struct fb_str *out, struct fb_error *err)
-{
-	struct fb_lines l;
-	int rc;
-
-	if (len && text[len - 1] != '\n')
-		return fb_error_set(err, FB_ERROR_INPUT,
-				    "result file: no newline at its end, so it may be cut off");
-	if (fb_lines_start(&l, "result file", text, len, err) < 0)
-		return -1;
-	/* The output may not end with a newline, and no line of it may merge with ours. */
-	if (out->len && out->buf[out->len - 1] != '\n')
-		fb_str_addc(out, '\n');
-	while ((rc = fb_lines_next(&l, err)) > 0) {
-		if (!l.line[0] || l.line[0] == '#')
-			continue;
-		fb_str_addf(out, "%s%s\n", fb_str_has_prefix(l.line, MARK) ? "" : MARK " ", l.line);
-	}
-	if (rc == 0 && out->truncated)
-		return fb_error_set(err, FB_ERROR_INPUT, "result file: the output is too long");
-	return rc;
-}
-
 static int parse(const struct fb_cell *cell, const char *out, size_t len, struct fb_values *ret,
 		 struct fb_error *err)
 {

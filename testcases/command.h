@@ -29,13 +29,4 @@ char *fb_command_join(char *const *words);
  */
 int fb_command_parse(const char *out, size_t len, struct fb_values *ret, struct fb_error *err);
 
-/**
- * fb_command_result() - Add the contents of the file $FIRSTBAD_RESULT to an output.
- *
- * Each line "METRIC VALUE" (also with "firstbad:" before it; empty lines and those with '#'
- * first do not count) is appended as a line that fb_command_parse() reads. For the machine that
- * runs the command; call it only after exit status 0.
- */
-int fb_command_result(const char *text, size_t len, struct fb_str *out, struct fb_error *err);
-
 #endif
