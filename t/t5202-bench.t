@@ -22,7 +22,7 @@ fb_expect 'search-table: one table is written, the rest of the page stays' '
 	set -- --firstbad "$firstbad" --results r --doc page.md --set calibration --scale 0.0005 &&
 	"$top_srcdir/scripts/search-table" "$@" --write 2>first &&
 	sed -n "/begin calibration/,/end calibration/p" page.md >table &&
-	fb_grep "line of 256, 1 to 5 sigma.*0.99 to 1 " table && test "$(wc -l <first)" -eq 5 &&
+	fb_grep "line of 256, drawn from the prior.*0.99 to 1 " table && test "$(wc -l <first)" -eq 5 &&
 	strip="/^<!-- begin calibration/,/^<!-- end calibration/d" &&
 	sed "$strip" page.md >got && sed "$strip" "$top_srcdir/doc/search.md" >want && fb_cmp want got &&
 	cp page.md before.md && "$top_srcdir/scripts/search-table" "$@" --write 2>again &&
