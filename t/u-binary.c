@@ -4,7 +4,7 @@
 
 #include "bisect/model.h"
 #include "bisect/search.h"
-#include "t/oracle.h"
+#include "t/small-world.h"
 
 #define MATHLIB_STANDALONE
 #include <Rmath.h>
@@ -252,49 +252,6 @@ static const struct fb_search_params usual = {
 	.rate_new = UNKNOWN,
 };
 
-static double uniform(uint64_t *rng)
-{
-	return oracle_random(rng) / 2147483648.0;
-}
-
-struct world {
-	struct oracle_dag small;
-	struct fb_dag *dag;
-	uint32_t good, bad, culprit;
-	bool candidate[ORACLE_MAX];
-	uint64_t rng;
-};
-
-static void make_world(struct world *w, uint64_t seed)
-{
-	uint32_t nr = 0, pick;
-
-	oracle_dag_random(&w->small, seed);
-	w->rng = seed * 7919 + 5;
-	oracle_random(&w->rng);
-	w->dag = fb_dag_new();
-	for (uint32_t v = 0; v < w->small.nr; v++)
-		assert_int_equal(fb_dag_add(w->dag, w->small.parent[v], w->small.nr_parents[v]), 0);
-	w->bad = w->small.nr - 1;
-	w->good = 0;
-	for (uint32_t v = 0; v < w->small.nr; v++) {
-		w->candidate[v] = oracle_reaches(&w->small, w->bad, v) &&
-				  !oracle_reaches(&w->small, w->good, v);
-		nr += w->candidate[v];
-	}
-	pick = oracle_random(&w->rng) % nr;
-	for (w->culprit = 0; !w->candidate[w->culprit] || pick--;)
-		w->culprit++;
-}
-
-static struct fb_search *search_of(const struct world *w, const struct fb_search_params *params)
-{
-	struct fb_search *s = fb_search_new(w->dag, &w->good, 1, NULL, 0, w->bad, params);
-
-	assert_non_null(s);
-	return s;
-}
-
 static double outcome(struct world *w, uint32_t node, double old, double new)
 {
 	return uniform(&w->rng) < (oracle_reaches(&w->small, node, w->culprit) ? new : old);
@@ -316,7 +273,7 @@ static void posterior_equals_enumeration(void **state)
 		struct world w;
 		size_t nr = 0;
 
-		make_world(&w, seed);
+		make_world(&w, seed, false);
 		p.rate_old = rate[0];
 		p.rate_new = rate[1];
 		p.min_boots = isnan(rate[0]) || isnan(rate[1]) ? 3 : 0;
@@ -385,7 +342,7 @@ static void the_culprit_is_found(void **state)
 		struct fb_search *s;
 		struct world w;
 
-		make_world(&w, 1000 + seed);
+		make_world(&w, 1000 + seed, false);
 		p.rate_old = row->known_old;
 		p.rate_new = row->known_new;
 		p.min_effect = row->min_effect;
@@ -429,7 +386,7 @@ static void no_difference_is_said(void **state)
 			struct fb_search *s;
 			struct world w;
 
-			make_world(&w, 5000 + seed);
+			make_world(&w, 5000 + seed, false);
 			p.rate_old = rates[i][1];
 			p.rate_new = rates[i][2];
 			p.min_effect = 0.3;

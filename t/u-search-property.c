@@ -3,7 +3,7 @@
 #include "t/test.h"
 
 #include "bisect/search.h"
-#include "t/oracle.h"
+#include "t/small-world.h"
 
 #define CASES 400
 
@@ -17,11 +17,6 @@ static const struct fb_search_params usual = {
 	.batch = 1,
 };
 
-static double uniform(uint64_t *rng)
-{
-	return oracle_random(rng) / 2147483648.0;
-}
-
 /* About normal: twelve uniform numbers. */
 static double noise(uint64_t *rng)
 {
@@ -30,45 +25,6 @@ static double noise(uint64_t *rng)
 	for (int i = 0; i < 12; i++)
 		sum += uniform(rng);
 	return sum;
-}
-
-struct world {
-	struct oracle_dag small;
-	struct fb_dag *dag;
-	uint32_t good, bad, culprit;
-	bool candidate[ORACLE_MAX];
-	uint64_t rng;
-};
-
-/* The good end is any node that is not the tip; the culprit any candidate. */
-static void make_world(struct world *w, uint64_t seed)
-{
-	uint32_t nr = 0, pick;
-
-	oracle_dag_random(&w->small, seed);
-	w->rng = seed * 7919 + 5;
-	oracle_random(&w->rng);
-	w->dag = fb_dag_new();
-	for (uint32_t v = 0; v < w->small.nr; v++)
-		assert_int_equal(fb_dag_add(w->dag, w->small.parent[v], w->small.nr_parents[v]), 0);
-	w->bad = w->small.nr - 1;
-	w->good = oracle_random(&w->rng) % 3 ? 0 : oracle_random(&w->rng) % w->bad;
-	for (uint32_t v = 0; v < w->small.nr; v++) {
-		w->candidate[v] = oracle_reaches(&w->small, w->bad, v) &&
-				  !oracle_reaches(&w->small, w->good, v);
-		nr += w->candidate[v];
-	}
-	pick = oracle_random(&w->rng) % nr;
-	for (w->culprit = 0; !w->candidate[w->culprit] || pick--;)
-		w->culprit++;
-}
-
-static struct fb_search *search_of(const struct world *w, const struct fb_search_params *params)
-{
-	struct fb_search *s = fb_search_new(w->dag, &w->good, 1, NULL, 0, w->bad, params);
-
-	assert_non_null(s);
-	return s;
 }
 
 static double value_of(struct world *w, uint32_t node, double shift, double sigma)
@@ -112,7 +68,7 @@ static void posterior_equals_enumeration(void **state)
 		struct fb_search *s;
 		size_t nr;
 
-		make_world(&w, seed);
+		make_world(&w, seed, true);
 		nr = some_boots(&w, sample);
 		p.direction = (enum fb_direction)(oracle_random(&w.rng) % 2);
 		s = search_of(&w, &p);
@@ -248,7 +204,7 @@ static void recording_in_any_order_gives_the_same_answers(void **state)
 		struct fb_search_ask ask;
 		size_t nr;
 
-		make_world(&w, seed);
+		make_world(&w, seed, true);
 		nr = some_events(&w, event);
 		a = search_of(&w, &usual);
 		for (size_t i = 0; i < nr; i++) {
@@ -287,7 +243,7 @@ static void a_replayed_log_asks_the_same_questions(void **state)
 		bool skip[ORACLE_MAX], built[ORACLE_MAX] = {false};
 		size_t nr = 0;
 
-		make_world(&w, seed);
+		make_world(&w, seed, true);
 		for (uint32_t i = 0; i < w.small.nr; i++)
 			skip[i] = i != w.good && i != w.bad && uniform(&w.rng) < 0.3;
 		a = search_of(&w, &usual);
@@ -384,7 +340,7 @@ static void skips_leave_exactly_what_cannot_be_told_apart(void **state)
 		size_t nr = 0;
 		int steps = 0;
 
-		make_world(&w, seed);
+		make_world(&w, seed, true);
 		for (uint32_t i = 0; i < w.small.nr; i++)
 			skip[i] = i != w.good && i != w.bad && uniform(&w.rng) < 0.4;
 		s = search_of(&w, &usual);
@@ -429,7 +385,7 @@ static void every_culprit_of_a_graph_is_found(void **state)
 		struct fb_verdict v;
 		int steps = 0;
 
-		make_world(&w, seed);
+		make_world(&w, seed, true);
 		s = search_of(&w, &usual);
 		while (fb_search_next(s, &ask) == FB_SEARCH_MEASURE && ++steps < 500)
 			fb_search_record(s, ask.node, value_of(&w, ask.node, 8, 0.2));
