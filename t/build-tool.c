@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * For t3001-build.t: runs one build spec (a JSON file) and prints the result as JSON.
- * Exit status: 0 built, 1 the commit does not build, 10 + enum fb_error_code for errors.
+ * Exit status: 0 built, 1 the commit does not build, 12 wrong input, 13 a system error, 15 a time
+ * limit, 17 something is missing, 10 any other error.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,18 @@
 static int fail(const struct fb_error *err)
 {
 	fprintf(stderr, "build-tool: %s\n", err->text);
-	return 10 + (int)err->code;
+	switch (err->code) {
+	case FB_ERROR_INPUT:
+		return 12;
+	case FB_ERROR_SYSTEM:
+		return 13;
+	case FB_ERROR_TIMEOUT:
+		return 15;
+	case FB_ERROR_MISSING:
+		return 17;
+	default:
+		return 10;
+	}
 }
 
 static int run(const char *path, bool lookup)
