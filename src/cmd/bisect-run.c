@@ -162,12 +162,13 @@ static int run(const struct run_opts *o, char **words, struct fb_bisect_cmd *c,
 
 int fb_cmd_bisect_run(int argc, char **argv)
 {
+	FB_CLEANUP(fb_strvp) char **good = NULL;
 	struct run_opts o = {0};
 	const struct fb_opt opts[] = {
 		FB_COMMON_OPTS(o.common),
-		{"good", 0, FB_OPT_STRINGS, &o.good, "REV", "a good commit; may be repeated"},
+		{"good", 0, FB_OPT_STRINGS, &good, "REV", "a good commit; may be repeated"},
 		{"bad", 0, FB_OPT_STRING, &o.bad, "REV", "the bad commit; default: HEAD"},
-		{"old", 0, FB_OPT_STRINGS, &o.good, "REV", "another word for --good"},
+		{"old", 0, FB_OPT_STRINGS, &good, "REV", "another word for --good"},
 		{"new", 0, FB_OPT_STRING, &o.bad, "REV", "another word for --bad"},
 		{"metric", 0, FB_OPT_STRING, &o.metric, "NAME",
 		 "the value to follow; needed when CMD gives several"},
@@ -192,14 +193,11 @@ int fb_cmd_bisect_run(int argc, char **argv)
 	int first, rc = fb_opt_parse_before(argc, argv, usage, about, opts, FB_ARRAY_SIZE(opts),
 					    &first);
 
-	if (rc < 0) {
-		if (run(&o, argv + first, &c, &err) < 0)
-			rc = fb_fail(&err);
-		else
-			rc = o.common.json ? print_json(&c)
-					   : fb_bisect_cmd_report(&c, fb_reporter_find("plain"));
-		rc = rc ? rc : fb_bisect_cmd_exit(&c);
-	}
-	fb_strvp(&o.good);
-	return rc;
+	if (rc >= 0)
+		return rc;
+	o.good = good;
+	if (run(&o, argv + first, &c, &err) < 0)
+		return fb_fail(&err);
+	rc = o.common.json ? print_json(&c) : fb_bisect_cmd_report(&c, fb_reporter_find("plain"));
+	return rc ? rc : fb_bisect_cmd_exit(&c);
 }
