@@ -14,11 +14,11 @@ enum fb_error_code {
 	FB_ERROR_CHILD,	  /* a child process failed or was killed */
 	FB_ERROR_TIMEOUT, /* a time limit ran out */
 	FB_ERROR_GIT,	  /* the repository does not hold what was asked for */
-	FB_ERROR_DAMAGED, /* an object of the repository cannot be read, or lacks another one */
 	FB_ERROR_MISSING, /* a tool, package or machine kind is not there */
 	FB_ERROR_INFRA,	  /* the lab failed, not the kernel: retry, never a verdict */
 	FB_ERROR_STORE,	  /* the database */
 	FB_ERROR_STOPPED, /* a signal asked us to stop; everything finished is kept */
+	FB_ERROR_DAMAGED, /* an object of the repository cannot be read, or lacks another one */
 };
 
 struct fb_error {
