@@ -281,8 +281,8 @@ static void numbers(const struct fb_report *r, struct fb_str *out)
 		fb_str_addf(out, "metric:      %s, %s (%s)\n", r->metric, r->unit, r->better);
 	else if (r->metric)
 		fb_str_addf(out, "metric:      %s (%s)\n", r->metric, r->better);
-	if (r->cell)
-		labelled("cell:", r->cell, out);
+	if (r->cell_text)
+		labelled("cell:", r->cell_text, out);
 	if (r->has_effect)
 		effect(r, out);
 	fb_str_addf(out, "range:       %.*s..%.*s, %u candidate%s\n", OID_SHOWN, r->good.oid,

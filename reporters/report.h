@@ -55,7 +55,8 @@ struct fb_report {
 	size_t nr_changes;
 	bool changes_found; /* the commits are named; else one of those of each change it is */
 	struct fb_report_commit good, bad;
-	const char *cell; /* parameters, "testcase=fio,bs=4k,..." */
+	const char *cell;      /* name in the store, "testcase=fio,bs=4k,...", fb_cell_key() */
+	const char *cell_text; /* the same for people, fb_cell_text() */
 	const char *metric, *unit;
 	const char *better; /* "higher is better", "lower is better", "neither is better" */
 	double confidence, something_else;

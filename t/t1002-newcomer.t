@@ -61,6 +61,12 @@ fb_expect 'the plan of the manual and the built-in one pass their own check' '
 	fb_grep "fio.write_iops" man.yaml && firstbad measure --dry-run man.yaml >out &&
 	fb_grep "^4 cells in one boot" out && firstbad measure --dry-run >out && fb_grep "cells in one boot" out
 '
+fb_expect 'the manual shows the built-in plan as it is' '
+	sed -n "s/^	\"\(.*\)\\\\n\";*$/\1/p" "$top_srcdir/src/plan/default.c" >default.yaml &&
+	test -s default.yaml && sed -n "/^.Sh PLANS/,/^.Sh SIM/p" "$top_srcdir/man/firstbad.1" |
+		sed -n "/^# The default plan/,/^.Ed/p" | sed "\$d" | fb_cmp default.yaml - &&
+	firstbad measure --dry-run >want && firstbad measure --dry-run default.yaml | fb_cmp want -
+'
 fb_expect 'a dry run looks for the revisions it is given' '
 	fb_must_fail 64 firstbad -C repo measure ../plan.yaml --dry-run --rev nosuch 2>err && one_error &&
 	fb_grep "rev: .*nosuch" err && firstbad -C repo measure ../plan.yaml --dry-run --rev c1 >out &&
@@ -107,6 +113,28 @@ fb_expect 'a named session is found from anywhere' '
 		firstbad -C "$d" bisect status "$name" >out && fb_grep "session $name" out || exit 1
 	done
 '
+if fb_have sqlite3; then
+	fb_expect 'a session of an older firstbad, whose plan is refused by now, can still be read' '
+		name=$(sed -n "s/^session \([0-9a-f]*\),.*/\1/p" want) &&
+		set_plan() {
+			sqlite3 "$XDG_DATA_HOME/firstbad/store.db" \
+				"UPDATE session SET plan = \"$1\" WHERE name = \"$name\""
+		}
+		cell="testcase: command, command: x" &&
+		set_plan "{kconfig: [tiny, gone], fixups: [./gone], matrix: [{$cell, fs: ext4}]}" &&
+		firstbad report "$name" >out && grep "^session\|^tested\|^range" want >lines &&
+		grep -F -f lines -c out >nr && echo 3 | fb_cmp - nr &&
+		firstbad bisect status "$name" >out && fb_grep "session $name, none" out &&
+		set_plan "{kconfig: [tiny], matrix: [{$cell, nosuch: 1}]}" &&
+		for c in "bisect status" report; do
+			fb_must_fail 64 firstbad $c "$name" 2>err && one_error &&
+			fb_grep "session $name has a plan that this firstbad does not take: .*nosuch" err || exit 1
+		done
+	'
+else
+	fb_skip 'a session of an older firstbad, whose plan is refused by now, can still be read' \
+		'sqlite3 is needed'
+fi
 fb_expect 'a finished session says the same when it is asked for again' '
 	firstbad -C repo bisect auto -q --plan ../plan.yaml c6 c1 >want &&
 	firstbad -C repo bisect auto -q >out && fb_cmp want out && fb_grep ! "tested: *0 commits" out
@@ -127,6 +155,15 @@ fb_expect 'files that are not there are wrong input' '
 	fb_must_fail 64 firstbad simulate --dag nosuch --shift 1 2>err && one_error && fb_grep nosuch err &&
 	fb_must_fail 64 firstbad doctor --kernel /nonexist 2>err && one_error && fb_grep /nonexist err
 '
+if fb_have qemu-system-x86_64; then
+	fb_expect 'doctor says how to try a machine that was never tried' '
+		firstbad doctor >out && for m in deterministic tcg; do
+			fb_grep "^machine $m +not known +not tried yet .*firstbad doctor --kernel" out || exit 1
+		done
+	'
+else
+	fb_skip 'doctor says how to try a machine that was never tried' 'qemu-system-x86_64 is needed'
+fi
 fb_expect 'uncommitted changes of a script that git tracks: told, not used' '
 	git init -q own &&
 	for i in 1 2 3; do

@@ -7,9 +7,16 @@ fb_have git awk || fb_skip_all "git and awk are needed"
 
 fb_expect 'one step is found, exit status 0' '
 	world_new 40 && world_set 23 40 80 && world_make &&
-	firstbad -C repo bisect auto -q --plan ../plan.yaml c40 c1 >out &&
+	firstbad -C repo bisect auto --plan ../plan.yaml c40 c1 >out 2>err &&
 	fb_grep "\"change 23\"" out &&
 	fb_grep "score changed by -[0-9.]+% with this commit" out
+'
+
+fb_expect 'progress counts the commits tested, and says what is measured again' '
+	cat err &&
+	sed -n "s/^step \([0-9]*\): .*/\1/p" err >steps &&
+	seq 3 "$(sed -n "s/^tested: *\([0-9]*\) commits.*/\1/p" out)" | fb_cmp - steps &&
+	fb_grep "^again: $(git -C repo rev-parse --short=12 c40) " err
 '
 
 fb_expect 'the JSON report names it, with every value' '
@@ -31,6 +38,8 @@ fb_expect 'asked again without arguments it repeats the answer and measures noth
 fb_expect 'status of the finished session' '
 	firstbad -C repo bisect status >status &&
 	fb_grep "^session [0-9a-f]+, found" status &&
+	change=$(sed -n "s/^good -> bad:.* change \([-+0-9.]*%\) .*/\1/p" out) &&
+	fb_grep "^change $change [(]95% interval" status &&
 	fb_grep "change 23" status
 '
 

@@ -45,12 +45,81 @@ fb_expect 'and it is finished' '
 	touch go && firstbad -C repo bisect auto -q >out && fb_grep "\"change 7\"" out
 '
 
+# Says that it runs, and waits to be stopped.
+cat >stay.sh <<'EOF'
+#!/bin/sh
+: >"$FB_SCRATCH/began"
+while :; do sleep 0.1; done
+EOF
+chmod +x stay.sh
+
+# stopped ARG...: bisect auto, stopped while it runs; what it said is in ./err.
+stopped()
+{
+	rm -f began
+	firstbad -C repo bisect auto "$@" >out 2>err &
+	pid=$!
+	i=0
+	until test -e began || test $i -gt 300; do
+		sleep 0.1
+		i=$((i + 1))
+	done
+	kill -TERM $pid
+	rc=0
+	wait $pid || rc=$?
+	test $rc = 76
+}
+
+fb_expect 'the same again takes up what was stopped; another plan or --fresh begins anew' '
+	sed "s,command: /.*,command: $FB_SCRATCH/stay.sh," plan.yaml >stay.yaml &&
+	{ cat stay.yaml; echo "confidence: 0.98"; } >other.yaml &&
+	had=$(firstbad list sessions | wc -l) &&
+	stopped --plan ../stay.yaml c12 c1 && ! grep "taking up" err &&
+	stopped --plan ../stay.yaml c12 c1 && fb_grep "^taking up session [0-9a-f]+, " err &&
+	test "$(firstbad list sessions | wc -l)" = $((had + 1)) &&
+	stopped --plan ../stay.yaml --fresh c12 c1 && ! grep "taking up" err &&
+	stopped --plan ../other.yaml c12 c1 && ! grep "taking up" err &&
+	stopped --plan ../other.yaml c12 c2 && ! grep "taking up" err &&
+	test "$(firstbad list sessions | wc -l)" = $((had + 4)) &&
+	fb_must_fail 64 firstbad -C repo bisect auto --fresh 2>err && fb_grep "BAD and GOOD" err
+'
+
 fb_expect 'a repository whose name is no text is listed' '
 	name=$(printf "a\\nb\\377") && git clone -q repo "$name" &&
 	firstbad -C "$name" bisect auto -q --plan ../plan.yaml c12 c1 >out &&
 	firstbad list sessions >list && fb_grep "a[?]b[?]" list &&
 	firstbad list sessions --json >list.json && fb_grep "a[?]b[?]" list.json
 '
+
+fb_expect 'the answer is told although the commits were collected as garbage' '
+	git clone -q --no-local repo gone && firstbad -C gone bisect auto -q --plan ../plan.yaml c12 c1 >out &&
+	oid=$(git -C gone rev-parse c7) && name=$(sed -n "s/^session \([0-9a-f]*\),.*/\1/p" out) &&
+	git -C gone checkout -q --orphan other && git -C gone commit -q -m other &&
+	git -C gone tag -l | xargs git -C gone tag -d >/dev/null && git -C gone branch -q -D main &&
+	git -C gone remote remove origin && git -C gone reflog expire --expire=now --all &&
+	rm -rf gone/.git/worktrees && git -C gone gc -q --prune=now &&
+	fb_must_fail 1 git -C gone cat-file -e "$oid" &&
+	for c in report "report --json" "bisect status"; do
+		fb_must_fail 70 firstbad -C gone $c "$name" 2>err && test "$(wc -l <err)" = 1 &&
+		fb_grep "session $name ended with .found. $oid, score -[0-9.]+%; its range cannot be read" err ||
+			exit 1
+	done
+'
+
+if fb_have sqlite3; then
+	fb_expect 'a damaged session is listed as such, with all others, and named when it is asked for' '
+		firstbad list sessions >before && name=$(sed -n "2s/ .*//p" before) &&
+		sqlite3 "$XDG_DATA_HOME/firstbad/store.db" \
+			"UPDATE session SET args = substr(args, 1, 20) WHERE name = \"$name\"" &&
+		firstbad list sessions >list && test "$(wc -l <list)" = "$(wc -l <before)" &&
+		fb_grep "^$name +damaged  bisect" list &&
+		test "$(grep -c damaged list)" = 1 &&
+		fb_must_fail 64 firstbad report "$name" 2>err && fb_grep "session $name is damaged: args:1" err
+	'
+else
+	fb_skip 'a damaged session is listed as such, with all others, and named when it is asked for' \
+		'sqlite3 is needed'
+fi
 
 fb_expect 'status cuts a long subject between characters' '
 	git -C repo checkout -q c12 && echo 60 >repo/speed && git -C repo add . &&

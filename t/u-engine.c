@@ -415,7 +415,7 @@ static void an_engine_that_can_run_nothing_is_an_error(void **state)
 	assert_ok(fb_engine_local("./no-such-firstbad", 1, FB_PROC_FENCE_NONE, &engine, &err),
 		  &err);
 	submit(engine, FB_JOB_BUILD, "a", "ok");
-	assert_int_equal(fb_engine_wait(engine, FB_NS_PER_S, &err), -1);
+	assert_int_equal(fb_engine_wait(engine, 60 * FB_NS_PER_S, &err), -1);
 	assert_error(&err, FB_ERROR_MISSING, "/a'");
 	fb_engine_free(engine);
 }

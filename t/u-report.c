@@ -76,6 +76,8 @@ static struct fb_report base_report(void)
 		.bad = bad_end,
 		.cell = "testcase=fio,bs=4k,direct=0,disk=1,fs=ext4,fsync=1,ioengine=sync,"
 			"mount_options=,nr_task=1,rw=randwrite,size=8m",
+		.cell_text = "testcase=fio,bs=4k,direct=0,disk=1,fs=ext4,fsync=1,ioengine=sync,"
+			     "mount_options=,nr_task=1,rw=randwrite,size=8m",
 		.metric = "fio.write_iops",
 		.unit = "IO/s",
 		.better = "higher is better",
@@ -314,7 +316,7 @@ static void untestable_reads_as_agreed(void **state)
 	r.verdict = "untestable";
 	r.cause = "the bad end cannot be measured";
 	r.commits = &bad_end;
-	r.cell = NULL;
+	r.cell = r.cell_text = NULL;
 	r.metric = NULL;
 	r.machine_note = NULL;
 	r.fingerprint = NULL;
@@ -493,6 +495,7 @@ static void hostile_text_stays_text(void **state)
 
 	r.commits = evil;
 	r.cell = "testcase=command,better=higher,run=a%20\"b\"\\%25";
+	r.cell_text = "testcase=command,better=higher,run=\"a \\\"b\\\"\\\\%\"";
 	r.metric = "fio.write_clat_99.9%_us";
 	r.unit = "us, %";
 	r.better = "lower is better";

@@ -374,6 +374,7 @@ static void every_counter_of_the_agent_is_in_the_table(void **state)
 
 struct key_row {
 	const char *testcase, *params, *key, *label;
+	const char *text; /* NULL: as the key, with "%25" as "%" */
 };
 
 static const struct key_row key_row[] = {
@@ -391,7 +392,9 @@ static const struct key_row key_row[] = {
 	{"sync-latency", "nr_files=64..256, 1000;mount_options=noatime,nobarrier",
 	 "testcase=sync-latency,fs=ext4,method=sync,mount_options=noatime%2Cnobarrier,"
 	 "nr_files=64+128+256+1000,runs=1,size=16k",
-	 "sync-latency fs=ext4 mount_options=noatime,nobarrier nr_files=64+128+256+1000"},
+	 "sync-latency fs=ext4 mount_options=noatime,nobarrier nr_files=64+128+256+1000",
+	 "testcase=sync-latency,fs=ext4,method=sync,mount_options=\"noatime,nobarrier\","
+	 "nr_files=64+128+256+1000,runs=1,size=16k"},
 	{"sync-latency", "",
 	 "testcase=sync-latency,fs=ext4,method=sync,mount_options=,"
 	 "nr_files=512+1024,runs=1,size=16k",
@@ -399,7 +402,15 @@ static const struct key_row key_row[] = {
 	{"command", "command=./b.sh --n=3 \xc3\xa9",
 	 "testcase=command,better=higher,command=./b.sh%20--n%3D3%20%C3%A9,"
 	 "exit=must-be-0,fs=none,mount_options=,runs=1",
-	 "command command=./b.sh --n=3 \xc3\xa9 fs=none"},
+	 "command command=./b.sh --n=3 \xc3\xa9 fs=none",
+	 "testcase=command,better=higher,command=\"./b.sh --n=3 \xc3\xa9\","
+	 "exit=must-be-0,fs=none,mount_options=,runs=1"},
+	{"command", "command=sh -c \"a\\n\"",
+	 "testcase=command,better=higher,command=sh%20-c%20\"a\\n\","
+	 "exit=must-be-0,fs=none,mount_options=,runs=1",
+	 "command command=sh -c \"a\\n\" fs=none",
+	 "testcase=command,better=higher,command=\"sh -c \\\"a\\\\n\\\"\","
+	 "exit=must-be-0,fs=none,mount_options=,runs=1"},
 	{"sysbench-fileio", "filenum=1024f;size=64G;period=600s;nr_threads=4t",
 	 "testcase=sysbench-fileio,bs=16k,events=2000,filenum=1024,fs=ext4,fsync_all=0,"
 	 "fsync_end=1,fsync_freq=100,fsync_mode=fsync,iomode=sync,layout=write,mount_options=,"
@@ -417,6 +428,21 @@ static void a_cell_has_one_key_however_it_is_written(void **state)
 
 		assert_string_equal(key, key_row[i].key);
 		assert_string_equal(label, key_row[i].label);
+	}
+}
+
+static void a_cell_is_spelled_for_people_too(void **state)
+{
+	for (size_t i = 0; i < FB_ARRAY_SIZE(key_row); i++) {
+		FB_CLEANUP(fb_cell_release)
+		struct fb_cell cell = cell_of(key_row[i].testcase, key_row[i].params);
+		FB_CLEANUP(fb_freep) char *text = fb_cell_text(&cell);
+		FB_CLEANUP(fb_freep) char *want = fb_xstrdup(key_row[i].key);
+		char *escaped = strstr(want, "%25");
+
+		if (escaped)
+			memmove(escaped + 1, escaped + 3, strlen(escaped + 3) + 1);
+		assert_string_equal(text, key_row[i].text ? key_row[i].text : want);
 	}
 }
 
@@ -957,6 +983,7 @@ int main(void)
 		cmocka_unit_test(a_metric_is_found_by_name_or_family),
 		cmocka_unit_test(every_counter_of_the_agent_is_in_the_table),
 		cmocka_unit_test(a_cell_has_one_key_however_it_is_written),
+		cmocka_unit_test(a_cell_is_spelled_for_people_too),
 		cmocka_unit_test(a_wrong_parameter_is_refused_with_its_place),
 		cmocka_unit_test(a_cell_matches_values_in_any_spelling),
 		cmocka_unit_test(the_direction_of_an_unknown_metric_is_the_cells),

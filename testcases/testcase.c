@@ -366,7 +366,24 @@ static void add_escaped(struct fb_str *s, const char *value)
 			fb_str_addf(s, "%%%02X", *p);
 }
 
-char *fb_cell_key(const struct fb_cell *cell)
+/* In quotes where the end of the value would not be clear. */
+static void add_readable(struct fb_str *s, const char *value)
+{
+	bool quoted = strpbrk(value, " ,=\"\\") != NULL;
+
+	if (quoted)
+		fb_str_addc(s, '"');
+	for (; *value; value++) {
+		if (*value == '"' || *value == '\\')
+			fb_str_addc(s, '\\');
+		fb_str_addc(s, *value);
+	}
+	if (quoted)
+		fb_str_addc(s, '"');
+}
+
+/* "testcase=NAME,PARAMETER=VALUE,...", sorted by name. */
+static char *spell(const struct fb_cell *cell, void (*add)(struct fb_str *s, const char *value))
 {
 	FB_CLEANUP(fb_freep)
 	const struct fb_param **sorted =
@@ -381,9 +398,19 @@ char *fb_cell_key(const struct fb_cell *cell)
 		if (!strcmp(sorted[i]->name, "timeout"))
 			continue;
 		fb_str_addf(&s, ",%s=", sorted[i]->name);
-		add_escaped(&s, sorted[i]->value);
+		add(&s, sorted[i]->value);
 	}
 	return fb_str_take(&s);
+}
+
+char *fb_cell_key(const struct fb_cell *cell)
+{
+	return spell(cell, add_escaped);
+}
+
+char *fb_cell_text(const struct fb_cell *cell)
+{
+	return spell(cell, add_readable);
 }
 
 char *fb_cell_label(const struct fb_cell *cell)

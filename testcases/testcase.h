@@ -78,6 +78,10 @@ void fb_cell_release(struct fb_cell *cell);
  */
 char *fb_cell_key(const struct fb_cell *cell);
 
+/** fb_cell_text() - As fb_cell_key() for people: values as they are, in quotes where they need it;
+ * owned. */
+char *fb_cell_text(const struct fb_cell *cell);
+
 /** fb_cell_label() - Short form for people: testcase and the parameters that are not defaults;
  * owned. */
 char *fb_cell_label(const struct fb_cell *cell);

@@ -6,21 +6,27 @@
 struct auto_opts {
 	struct fb_common common;
 	const char *plan, *cell, *metric, *session, *change;
-	bool first_parent;
+	bool first_parent, fresh;
 };
 
 static const char usage[] = "bisect auto [--plan PLAN] [BAD [GOOD...]]";
 static const char about[] =
 	"Builds and boots kernels between GOOD and BAD until one commit holds the\n"
-	"probability asked for. Without BAD and GOOD the newest unfinished session of\n"
-	"this worktree is taken up again.";
+	"probability asked for. Without BAD and GOOD, or with the same plan, options and\n"
+	"revisions as the newest unfinished session of this worktree, that one is taken up\n"
+	"again.";
 
-/* A new session from the command line. */
+/*
+ * The session of the command line: made, or taken up when it was begun before.
+ * @ret_fresh: whether it was made.
+ */
 static int begin(const struct auto_opts *o, struct fb_bisect_cmd *c, char **revs, int nr_revs,
-		 struct fb_error *err)
+		 bool *ret_fresh, struct fb_error *err)
 {
+	struct fb_observer observer = fb_progress_observer(&o->common);
 	FB_CLEANUP(fb_freep) struct fb_oid *good = fb_xcalloc((size_t)nr_revs, sizeof(*good));
 	struct fb_bisect_args args = {.cell = -1, .good = good, .first_parent = o->first_parent};
+	int same = 0;
 
 	if (nr_revs < 2)
 		return fb_error_set(err, FB_ERROR_USAGE,
@@ -39,6 +45,11 @@ static int begin(const struct auto_opts *o, struct fb_bisect_cmd *c, char **revs
 	for (int i = 1; i < nr_revs; i++)
 		if (fb_history_resolve(c->history, revs[i], &good[args.nr_good++], err) < 0)
 			return -1;
+	if (!o->fresh)
+		same = fb_bisect_cmd_find_same(c, &args, &observer, err);
+	*ret_fresh = same == 0;
+	if (same)
+		return same < 0 ? -1 : 0;
 	return fb_bisect_cmd_begin(c, &args, revs[0], revs + 1, (size_t)nr_revs - 1, err);
 }
 
@@ -50,6 +61,7 @@ static int check_opts(const struct auto_opts *o, bool has_revs, struct fb_error 
 			    : o->metric	      ? "metric"
 			    : o->change	      ? "change"
 			    : o->first_parent ? "first-parent"
+			    : o->fresh	      ? "fresh"
 					      : NULL;
 
 	if (has_revs && o->session)
@@ -77,18 +89,21 @@ int fb_cmd_bisect_auto(int argc, char **argv)
 		{"first-parent", 0, FB_OPT_FLAG, &o.first_parent, NULL,
 		 "follow only the first parent of merges"},
 		{"session", 0, FB_OPT_STRING, &o.session, "NAME", "take up this session"},
+		{"fresh", 0, FB_OPT_FLAG, &o.fresh, NULL,
+		 "begin anew, also when the same was begun before"},
 	};
 	FB_CLEANUP(fb_bisect_cmd_release) struct fb_bisect_cmd c = {0};
 	struct fb_error err = FB_ERROR_INIT;
+	bool fresh = false;
 	int first, rc = fb_opt_parse(argc, argv, usage, about, opts, FB_ARRAY_SIZE(opts), &first);
 
 	if (rc >= 0)
 		return rc;
 	if (check_opts(&o, first < argc, &err) < 0 || fb_bisect_cmd_open(&c, &o.common, &err) < 0)
 		return fb_fail(&err);
-	rc = first < argc ? begin(&o, &c, argv + first, argc - first, &err)
+	rc = first < argc ? begin(&o, &c, argv + first, argc - first, &fresh, &err)
 			  : fb_bisect_cmd_find(&c, o.session, &err);
-	if (rc < 0 || fb_bisect_cmd_run(&c, &o.common, "auto", first < argc, &err) < 0)
+	if (rc < 0 || fb_bisect_cmd_run(&c, &o.common, "auto", fresh, &err) < 0)
 		return fb_fail(&err);
 	rc = fb_bisect_cmd_report(&c, fb_reporter_find(o.common.json ? "json" : "plain"));
 	return rc ? rc : fb_bisect_cmd_exit(&c);

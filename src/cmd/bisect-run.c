@@ -66,30 +66,6 @@ static int resolve_ends(const struct run_opts *o, struct fb_history *history,
 	return 0;
 }
 
-/* 1: the newest session is unfinished and was begun by the same command line: it is taken up. */
-static int find_same(struct fb_bisect_cmd *c, const struct fb_bisect_args *args,
-		     const struct fb_observer *observer, struct fb_error *err)
-{
-	FB_CLEANUP(fb_freep) char *text = NULL;
-	struct fb_progress p = {.posterior = -1, .eta_s = -1};
-	int found = fb_store_session_find(c->store, fb_history_workdir(c->history), NULL, "bisect",
-					  &c->session, err);
-
-	if (found <= 0)
-		return found;
-	if (!strcmp(c->session.state, "done") || !fb_bisect_is_same(&c->session, c->plan, args)) {
-		fb_session_release(&c->session);
-		return 0;
-	}
-	text = fb_xasprintf(
-		"taking up session %s, begun by the same command line (--fresh begins anew)",
-		c->session.name);
-	p.text = text;
-	if (observer->tell)
-		observer->tell(observer->ctx, &p);
-	return 1;
-}
-
 /* Fills c->plan and c->session. @ret_fresh: whether the session was made. */
 static int begin(const struct run_opts *o, struct fb_bisect_cmd *c, char **words, bool *ret_fresh,
 		 struct fb_error *err)
@@ -114,7 +90,7 @@ static int begin(const struct run_opts *o, struct fb_bisect_cmd *c, char **words
 	    fb_command_hash(argv, hash, err) < 0 || load_plan(o, argv, &c->plan, err) < 0)
 		return -1;
 	if (!o->fresh)
-		same = find_same(c, &args, &observer, err);
+		same = fb_bisect_cmd_find_same(c, &args, &observer, err);
 	*ret_fresh = same == 0;
 	if (same)
 		return same < 0 ? -1 : 0;

@@ -1,12 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `firstbad bisect status`: the session is replayed, nothing is run. */
-#include <math.h>
-
 #include "src/cmd/bisect.h"
 #include "src/util/json.h"
 #include "src/util/util.h"
 
 #define SUBJECT_SHOWN 56
+
+/* The change as a report shows it: that of the boots. */
+static void status_change(const struct fb_bisect *b, struct fb_str *out)
+{
+	json_auto_t *now = fb_bisect_so_far(b);
+	json_t *change = json_object_get(now, "effect");
+	json_t *lo = json_object_get(now, "effect_lo"), *hi = json_object_get(now, "effect_hi");
+
+	/* Of exit statuses it is a difference of rates. */
+	if (!change || b->by_status)
+		return;
+	fb_str_addf(out, "change %+.2f%%", 100 * json_number_value(change));
+	if (lo && hi)
+		fb_str_addf(out, " (95%% interval %+.2f%% .. %+.2f%%)", 100 * json_number_value(lo),
+			    100 * json_number_value(hi));
+	fb_str_add(out, "\n");
+}
 
 static void status_text(const struct fb_bisect *b, struct fb_str *out)
 {
@@ -18,15 +33,15 @@ static void status_text(const struct fb_bisect *b, struct fb_str *out)
 		    b->range->oid[b->range->good[0]].hex, b->range->oid[b->range->bad].hex,
 		    b->range->nr_candidates);
 	if (!b->search) {
-		fb_str_add(out, "the ends are being compared over the whole matrix\n");
+		fb_str_addf(out, "the ends %s compared over the whole matrix, %zu boots\n",
+			    verdict ? "were" : "are being", b->nr_used);
+		status_change(b, out);
 		return;
 	}
 	fb_search_verdict(b->search, &v);
 	fb_str_addf(out, "following %s\n%zu boots of %u commits, about %.0f boots to go\n",
 		    b->metric, b->nr_used, b->steps, fb_search_boots_to_go(b->search));
-	if (isfinite(v.effect))
-		fb_str_addf(out, "change %+.2f%% (%+.2f%% .. %+.2f%%), ", 100 * v.effect,
-			    100 * v.effect_lo, 100 * v.effect_hi);
+	status_change(b, out);
 	fb_str_addf(out, "%u candidates hold %.3g%%, something else %.3f\n",
 		    fb_search_left(b->search), 100 * b->plan->confidence, v.other);
 }

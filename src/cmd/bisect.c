@@ -7,6 +7,8 @@
 #include "src/util/json.h"
 #include "src/util/util.h"
 
+#define ANSWER_COMMITS 8 /* an error is one line */
+
 int fb_bisect_cmd_open(struct fb_bisect_cmd *c, const struct fb_common *common,
 		       struct fb_error *err)
 {
@@ -42,10 +44,62 @@ int fb_bisect_cmd_find(struct fb_bisect_cmd *c, const char *name, struct fb_erro
 	return fb_session_plan(&c->session, &c->plan, err);
 }
 
+int fb_bisect_cmd_find_same(struct fb_bisect_cmd *c, const struct fb_bisect_args *args,
+			    const struct fb_observer *observer, struct fb_error *err)
+{
+	FB_CLEANUP(fb_freep) char *text = NULL;
+	struct fb_progress p = {.posterior = -1, .eta_s = -1};
+	int found = fb_store_session_find(c->store, fb_history_workdir(c->history), NULL, "bisect",
+					  &c->session, err);
+
+	/* One that is damaged cannot be taken up, and must not keep a new one from beginning. */
+	if (found < 0 && err->code == FB_ERROR_INPUT) {
+		fb_error_clear(err);
+		return 0;
+	}
+	if (found <= 0)
+		return found;
+	if (!strcmp(c->session.state, "done") || !fb_bisect_is_same(&c->session, c->plan, args)) {
+		fb_session_release(&c->session);
+		return 0;
+	}
+	text = fb_xasprintf(
+		"taking up session %s, begun by the same command line (--fresh begins anew)",
+		c->session.name);
+	p.text = text;
+	if (observer->tell)
+		observer->tell(observer->ctx, &p);
+	return 1;
+}
+
+/* The range is read from the repository; when it is gone, the store still has the answer. */
+static int tell_answer(const struct fb_session *session, struct fb_error *err)
+{
+	FB_CLEANUP(fb_str_release) struct fb_str answer = FB_STR_INIT;
+	json_t *commits = json_object_get(session->verdict, "commits");
+	json_t *effect = json_object_get(session->verdict, "effect");
+	const char *metric = fb_json_str(session->verdict, "metric");
+	size_t i, nr = json_array_size(commits);
+
+	for (i = 0; i < nr && i < ANSWER_COMMITS; i++)
+		fb_str_addf(&answer, " %s", json_string_value(json_array_get(commits, i)));
+	if (i < nr)
+		fb_str_addf(&answer, " and %zu more", nr - i);
+	if (metric && effect)
+		fb_str_addf(&answer, ", %s %+.2f%%", metric, 100 * json_number_value(effect));
+	return fb_error_wrap(err, "session %s ended with '%s'%s; its range cannot be read any more",
+			     session->name, fb_json_str(session->verdict, "verdict"),
+			     fb_str_cstr(&answer));
+}
+
 /* Replay .session; it is taken over. */
 static int load(struct fb_bisect_cmd *c, struct fb_error *err)
 {
-	return fb_bisect_load(c->store, c->history, c->plan, &c->session, &c->b, err);
+	if (fb_bisect_load(c->store, c->history, c->plan, &c->session, &c->b, err) == 0)
+		return 0;
+	if (err->code != FB_ERROR_GIT && err->code != FB_ERROR_DAMAGED)
+		return -1;
+	return fb_json_str(c->session.verdict, "verdict") ? tell_answer(&c->session, err) : -1;
 }
 
 int fb_bisect_cmd_read(struct fb_bisect_cmd *c, const struct fb_common *common, const char *name,

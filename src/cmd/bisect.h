@@ -32,6 +32,15 @@ int fb_bisect_cmd_read(struct fb_bisect_cmd *c, const struct fb_common *common, 
 		       struct fb_error *err);
 
 /**
+ * fb_bisect_cmd_find_same() - The newest session of this worktree, if it is unfinished and was
+ * begun with equal arguments and c->plan; told to @observer.
+ *
+ * Return: 1 found, 0 not, -1 error.
+ */
+int fb_bisect_cmd_find_same(struct fb_bisect_cmd *c, const struct fb_bisect_args *args,
+			    const struct fb_observer *observer, struct fb_error *err);
+
+/**
  * fb_bisect_cmd_begin() - Store a new session.
  * @bad, @good, @nr_good: the ends as the user named them, for errors.
  */

@@ -123,8 +123,10 @@ int fb_session_plan(const struct fb_session *session, struct fb_plan **ret, stru
 {
 	FB_CLEANUP(fb_freep) char *kconfigs = fb_kconfig_dir();
 
-	return fb_plan_parse(session->plan, strlen(session->plan), session->plan_name, kconfigs,
-			     ret, err);
+	if (fb_plan_parse_stored(session->plan, session->plan_name, kconfigs, ret, err) == 0)
+		return 0;
+	return fb_error_wrap(err, "session %s has a plan that this firstbad does not take",
+			     session->name);
 }
 
 char *fb_self(struct fb_error *err)

@@ -106,19 +106,23 @@ static int check_machines(json_t *rows, const char *kernel, struct fb_error *err
 	if (fb_bundle_make(no_tools, bundles, &bundle, err) < 0)
 		return fb_error_wrap(err, "guest bundle");
 	for (int m = FB_MACHINE_DETERMINISTIC; m <= FB_MACHINE_COMMAND; m++) {
-		FB_CLEANUP(fb_freep) char *why = NULL;
+		FB_CLEANUP(fb_freep) char *why = NULL, *note = NULL;
 		FB_CLEANUP(fb_freep)
 		char *what = fb_xasprintf("machine %s", fb_machine_name((enum fb_machine)m));
 		struct fb_error probe = FB_ERROR_INIT;
 		int rc = fb_machine_probe((enum fb_machine)m, kernel, bundle, cache, &why, &probe);
 
+		if (probe.code != FB_ERROR_NONE)
+			note = fb_xstrdup(probe.text);
+		else if (rc < 0 && !kernel)
+			note = fb_xasprintf("%s; to try it: firstbad doctor --kernel VMLINUX, such "
+					    "as one of %s/images/*/vmlinux after a build",
+					    why, cache);
 		add(rows, what,
 		    rc > 0    ? "ok"
 		    : rc == 0 ? "unusable"
 			      : "not known",
-		    why				  ? why
-		    : probe.code != FB_ERROR_NONE ? probe.text
-						  : "give a kernel that boots with --kernel");
+		    note ? note : why);
 	}
 	return 0;
 }

@@ -469,20 +469,28 @@ static int run_survey(struct fb_bisect *b, struct fb_lab *lab, int64_t deadline_
 		err);
 }
 
-/* One line a step, for logs and for those who watch. */
-static void tell_step(const struct fb_bisect *b, struct fb_lab *lab, uint32_t node,
+/*
+ * One line for what was measured, for logs and for those who watch. A step is a commit that is
+ * new; the ends, and a commit that is not clear yet, are measured again.
+ */
+static void tell_step(const struct fb_bisect *b, struct fb_lab *lab, uint32_t node, bool is_new,
 		      size_t had_values)
 {
 	const struct fb_bisect_node *n = &b->node[node];
-	struct fb_str values = FB_STR_INIT;
+	struct fb_str values = FB_STR_INIT, label = FB_STR_INIT;
 
 	for (size_t i = had_values; i < n->nr_values; i++)
 		fb_str_addf(&values, "%s %.5g", b->by_status ? " exit status" : "", n->values[i]);
 	if (n->cause)
 		fb_str_add(&values, " skipped");
-	fb_lab_tell(lab, "step %u: %.12s%s; %u left, %s %.1f%%", b->steps, b->range->oid[node].hex,
-		    fb_str_cstr(&values), lab->state.left, lab->state.leader,
-		    100 * lab->state.posterior);
+	if (is_new)
+		fb_str_addf(&label, "step %u", b->steps);
+	else
+		fb_str_add(&label, "again");
+	fb_lab_tell(lab, "%s: %.12s%s; %u left, %s %.1f%%", fb_str_cstr(&label),
+		    b->range->oid[node].hex, fb_str_cstr(&values), lab->state.left,
+		    lab->state.leader, 100 * lab->state.posterior);
+	fb_str_release(&label);
 	fb_str_release(&values);
 }
 
@@ -525,7 +533,7 @@ static int run_search(struct fb_bisect *b, struct fb_lab *lab, int64_t deadline_
 
 	for (;;) {
 		struct want want;
-		bool tried;
+		bool tried, is_new;
 
 		if (try_good_end(b, lab, &tried, err) < 0)
 			return -1;
@@ -543,10 +551,11 @@ static int run_search(struct fb_bisect *b, struct fb_lab *lab, int64_t deadline_
 		}
 		show(b, lab);
 		had = b->node[ask.node].nr_values;
+		is_new = !b->node[ask.node].asked;
 		if (measure(b, lab, &want, 1, err) < 0)
 			return -1;
 		show(b, lab);
-		tell_step(b, lab, ask.node, had);
+		tell_step(b, lab, ask.node, is_new, had);
 	}
 	fb_search_verdict(b->search, &v);
 	show(b, lab);

@@ -18,7 +18,7 @@ struct fb_reporting {
 	struct fb_report_commit *named;
 	struct fb_report_change *changes;
 	struct fb_report_step *steps;
-	char *cell, *fingerprint;
+	char *cell, *cell_text, *fingerprint;
 	json_t *verdict;
 	struct fb_report_check checks[8];
 };
@@ -35,6 +35,7 @@ void fb_reporting_free(struct fb_reporting *r)
 	free(r->steps);
 	json_decref(r->verdict);
 	free(r->cell);
+	free(r->cell_text);
 	free(r->fingerprint);
 	free(r);
 }
@@ -227,6 +228,7 @@ static void fill_numbers(struct fb_reporting *r, const struct fb_bisect *b, json
 		const struct fb_cell *c = &b->plan->cells[index];
 
 		r->cell = fb_cell_key(c);
+		r->cell_text = fb_cell_text(c);
 		if (p->metric)
 			p->better = fb_better_name(fb_cell_better(c, p->metric));
 	}
@@ -235,6 +237,7 @@ static void fill_numbers(struct fb_reporting *r, const struct fb_bisect *b, json
 		p->better = "0 is good";
 	}
 	p->cell = r->cell;
+	p->cell_text = r->cell_text;
 	p->cause = fb_json_str(verdict, "cause");
 	p->confidence = real_at(verdict, "confidence");
 	p->something_else = real_at(verdict, "something_else");

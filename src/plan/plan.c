@@ -28,6 +28,7 @@ struct reader {
 	const char *kconfig_dir;
 	const struct fb_yaml *root;
 	struct fb_plan *plan;
+	bool stored;		 /* was accepted once: what lies beside it is not looked at */
 	struct fb_str fragments; /* their texts, one behind the other */
 	struct fb_error *err;
 };
@@ -217,6 +218,8 @@ static int check_file(struct reader *r, const struct fb_yaml *node, const char *
 {
 	struct stat st;
 
+	if (r->stored)
+		return 0;
 	if (stat(path, &st) < 0 || access(path, R_OK) < 0)
 		return at(r, node, "no file '%s' that can be read", path);
 	if (!S_ISREG(st.st_mode))
@@ -298,7 +301,7 @@ static int read_fragment(struct reader *r, const struct fb_yaml *node)
 			return -1;
 	} else {
 		path = fb_xasprintf("%s/%s.config", r->kconfig_dir, name);
-		if (access(path, R_OK) < 0) {
+		if (!r->stored && access(path, R_OK) < 0) {
 			names = fragment_names(r->kconfig_dir);
 			return at(r, node, "no kconfig fragment '%.64s'; there are: %s", name,
 				  names);
@@ -307,9 +310,11 @@ static int read_fragment(struct reader *r, const struct fb_yaml *node)
 	for (char **f = r->plan->fragments; f && *f; f++)
 		if (!strcmp(*f, path))
 			return at(r, node, "'%.64s' is listed twice", name);
-	if (fb_file_read(path, FRAGMENT_MAX, &r->fragments, r->err) < 0)
-		return wrap_at(r, node);
-	fb_str_addc(&r->fragments, '\n');
+	if (!r->stored) {
+		if (fb_file_read(path, FRAGMENT_MAX, &r->fragments, r->err) < 0)
+			return wrap_at(r, node);
+		fb_str_addc(&r->fragments, '\n');
+	}
 	fb_strv_add(&r->plan->fragments, path);
 	return 0;
 }
@@ -565,7 +570,7 @@ static int add_cell(struct reader *r, const struct fb_testcase *testcase,
 		return wrap_at(r, blame(r, testcase, entry, axes, nr, bad));
 	FB_GROW(r->plan->cells, r->plan->nr_cells, *cap);
 	r->plan->cells[r->plan->nr_cells++] = cell;
-	return check_needs(r, &cell, entry, axes, nr);
+	return r->stored ? 0 : check_needs(r, &cell, entry, axes, nr);
 }
 
 static int read_axes(struct reader *r, const struct fb_yaml *entry, struct axis *axes,
@@ -962,12 +967,12 @@ static struct fb_plan *new_plan(const char *buf, size_t len, const char *name)
 	return plan;
 }
 
-int fb_plan_parse(const char *buf, size_t len, const char *name, const char *kconfig_dir,
-		  struct fb_plan **ret, struct fb_error *err)
+static int parse(const char *buf, size_t len, const char *name, const char *kconfig_dir,
+		 bool stored, struct fb_plan **ret, struct fb_error *err)
 {
 	FB_CLEANUP(fb_yaml_freep) struct fb_yaml *root = NULL;
 	FB_CLEANUP(fb_plan_freep) struct fb_plan *plan = NULL;
-	struct reader r = {.name = name, .kconfig_dir = kconfig_dir, .err = err};
+	struct reader r = {.name = name, .kconfig_dir = kconfig_dir, .stored = stored, .err = err};
 	int rc;
 
 	if (fb_yaml_parse(buf, len, name, &root, err) < 0)
@@ -980,6 +985,18 @@ int fb_plan_parse(const char *buf, size_t len, const char *name, const char *kco
 	if (rc == 0)
 		*ret = FB_TAKE(plan);
 	return rc;
+}
+
+int fb_plan_parse(const char *buf, size_t len, const char *name, const char *kconfig_dir,
+		  struct fb_plan **ret, struct fb_error *err)
+{
+	return parse(buf, len, name, kconfig_dir, false, ret, err);
+}
+
+int fb_plan_parse_stored(const char *text, const char *name, const char *kconfig_dir,
+			 struct fb_plan **ret, struct fb_error *err)
+{
+	return parse(text, strlen(text), name, kconfig_dir, true, ret, err);
 }
 
 int fb_plan_load(const char *path, const char *kconfig_dir, struct fb_plan **ret,

@@ -43,7 +43,16 @@ struct fb_plan {
 int fb_plan_parse(const char *buf, size_t len, const char *name, const char *kconfig_dir,
 		  struct fb_plan **ret, struct fb_error *err);
 
-/** fb_plan_load() - The same from a file; FB_ERROR_USAGE when it cannot be read. */
+/**
+ * fb_plan_parse_stored() - Read a plan again that fb_plan_parse() took, perhaps that of an older
+ * firstbad: neither what its cells need of the kernel and the disk nor whether its files are there
+ * is looked at, so that what was measured by it can still be told.
+ */
+int fb_plan_parse_stored(const char *text, const char *name, const char *kconfig_dir,
+			 struct fb_plan **ret, struct fb_error *err);
+
+/** fb_plan_load() - The same as fb_plan_parse() from a file; FB_ERROR_USAGE when it cannot be read.
+ */
 int fb_plan_load(const char *path, const char *kconfig_dir, struct fb_plan **ret,
 		 struct fb_error *err);
 void fb_plan_free(struct fb_plan *plan);

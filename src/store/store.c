@@ -182,24 +182,30 @@ void fb_store_freep(struct fb_store **store)
 #define SESSION_COLUMNS                                                                            \
 	"id, name, kind, repo, workdir, plan, plan_name, args, state, verdict, created_s"
 
+static struct fb_session read_texts(sqlite3_stmt *stmt)
+{
+	return (struct fb_session){
+		.id = sqlite3_column_int64(stmt, 0),
+		.name = fb_sql_text(stmt, 1),
+		.kind = fb_sql_text(stmt, 2),
+		.repo = fb_sql_text(stmt, 3),
+		.workdir = fb_sql_text(stmt, 4),
+		.plan = fb_sql_text(stmt, 5),
+		.plan_name = fb_sql_text(stmt, 6),
+		.state = fb_sql_text(stmt, 8),
+		.created_s = sqlite3_column_int64(stmt, 10),
+	};
+}
+
 static int read_session(sqlite3_stmt *stmt, struct fb_session *ret, struct fb_error *err)
 {
-	struct fb_session s = {.id = sqlite3_column_int64(stmt, 0)};
+	struct fb_session s = read_texts(stmt);
 
-	if (fb_sql_json(stmt, 7, &s.args, err) < 0)
-		return -1;
-	if (fb_sql_json(stmt, 9, &s.verdict, err) < 0) {
-		json_decref(s.args);
+	if (fb_sql_json(stmt, 7, &s.args, err) < 0 || fb_sql_json(stmt, 9, &s.verdict, err) < 0) {
+		fb_error_wrap(err, "session %s is damaged", s.name);
+		fb_session_release(&s);
 		return -1;
 	}
-	s.name = fb_sql_text(stmt, 1);
-	s.kind = fb_sql_text(stmt, 2);
-	s.repo = fb_sql_text(stmt, 3);
-	s.workdir = fb_sql_text(stmt, 4);
-	s.plan = fb_sql_text(stmt, 5);
-	s.plan_name = fb_sql_text(stmt, 6);
-	s.state = fb_sql_text(stmt, 8);
-	s.created_s = sqlite3_column_int64(stmt, 10);
 	*ret = s;
 	return 0;
 }
@@ -312,10 +318,14 @@ int fb_store_session_list(struct fb_store *store, struct fb_session **ret, size_
 			   &stmt, err) < 0)
 		return -1;
 	while ((rc = fb_sql_step(stmt, err)) == 1) {
+		struct fb_error damage = FB_ERROR_INIT;
+
 		FB_GROW(list, nr, cap);
-		if (read_session(stmt, &list[nr], err) < 0) {
-			rc = -1;
-			break;
+		/* One that is damaged hides none of the others. */
+		if (read_session(stmt, &list[nr], &damage) < 0) {
+			list[nr] = read_texts(stmt);
+			free(list[nr].state);
+			list[nr].state = fb_xstrdup("damaged");
 		}
 		nr++;
 	}

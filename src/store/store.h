@@ -37,7 +37,7 @@ struct fb_session {
 	char *plan;	 /* YAML text */
 	char *plan_name; /* where it came from, for messages */
 	json_t *args;	 /* object: {"bad": oid, "good": [oids], "cell": i, "metric": name, ...} */
-	char *state;	 /* "open", "done" */
+	char *state;	 /* "open", "done"; in a list also "damaged" */
 	json_t *verdict; /* object, or NULL while open */
 	int64_t created_s;
 };
@@ -49,12 +49,16 @@ int fb_store_session_add(struct fb_store *store, struct fb_session *session, str
  * fb_store_session_find() - The newest session of a worktree, or the one named by a unique prefix.
  * @name: or NULL. @kind: or NULL for any.
  *
- * Return: 1 found, 0 not, -1 error (an ambiguous prefix is FB_ERROR_USAGE).
+ * Return: 1 found, 0 not, -1 error (an ambiguous prefix is FB_ERROR_USAGE, a session that is
+ * damaged FB_ERROR_INPUT).
  */
 int fb_store_session_find(struct fb_store *store, const char *workdir, const char *name,
 			  const char *kind, struct fb_session *ret, struct fb_error *err);
 
-/** fb_store_session_list() - All, newest first; *ret is an array of *ret_nr, each to be released.
+/**
+ * fb_store_session_list() - All, newest first; *ret is an array of *ret_nr, each to be released.
+ *
+ * One whose args or verdict cannot be read has neither, and the state "damaged".
  */
 int fb_store_session_list(struct fb_store *store, struct fb_session **ret, size_t *ret_nr,
 			  struct fb_error *err);

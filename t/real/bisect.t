@@ -89,17 +89,25 @@ boots()
 		2>/dev/null || echo '0|0'
 }
 
+now_ms()
+{
+	echo $(($(date +%s%N) / 1000000))
+}
+
 # The images are there now; boots are made anew in stores of their own. firstbad and all its
-# descendants die in the same moment, each time after another delay; a bisection that came to
-# its end before that many kills is compared and begun again.
+# descendants die in the same moment, each time after another delay: at most a third of what the
+# whole takes, so that every part of it is hit. A bisection that came to its end before that many
+# kills is compared and begun again.
 fb_expect 'killed with its children at 20 random moments, it comes to the same verdict' '
 	read -r good bad <ends
 	grep "^first bad commit" answer >want
 	XDG_DATA_HOME=$HOME/data0
+	begun_ms=$(now_ms)
 	bisect --plan "$plan" "$bad" "$good" | grep "^first bad commit" | fb_cmp want -
+	longest_ms=$((($(now_ms) - begun_ms) / 3))
 	want_boots=$(boots)
-	kills=0 round=0 alive=0 mark=$(basename "$FB_SCRATCH")
-	echo 20261130 >random
+	[ "${want_boots%|*}" -gt 5 ]
+	kills=0 round=0 alive=0 draws=0 mark=$(basename "$FB_SCRATCH")
 	while [ $kills -lt "${FB_KILLS:-20}" ]; do
 		round=$((round + 1))
 		XDG_DATA_HOME=$HOME/data$round
@@ -107,9 +115,9 @@ fb_expect 'killed with its children at 20 random moments, it comes to the same v
 		while :; do
 			FB_TEST_MARK=$mark firstbad -C "$repo" bisect auto -q $args >got 2>err &
 			pid=$!
-			ms=$(awk "{ srand(\$1); print 300 + int(5700 * rand()) }" random)
-			awk "{ print (\$1 * 1103515245 + 12345) % 2147483648 }" random >random2
-			mv random2 random
+			draws=$((draws + 1))
+			ms=$(awk -v n=$draws -v max=$longest_ms "BEGIN {
+				srand(20261130 + n); rand(); print 300 + int(max * rand()) }")
 			sleep "$((ms / 1000)).$(printf %03d $((ms % 1000)))"
 			killed=$(family $pid)
 			if [ "$kills" -ge "${FB_KILLS:-20}" ]; then
@@ -139,6 +147,10 @@ fb_expect 'killed with its children at 20 random moments, it comes to the same v
 		[ "$has" = "$want_boots" ] && [ "${has#*|}" = 0 ]
 	done
 	[ $alive -eq 0 ]
+	# Really at many moments, and in all parts of a bisection.
+	ms=$(sed -n "s/.*killed after \([0-9]*\) ms.*/\1/p" kills | sort -u | wc -l)
+	boots=$(sed -n "s/.*processes, \([0-9]*\) boots.*/\1/p" kills | sort -u | wc -l)
+	[ $kills -lt 20 ] || [ $ms -gt 10 -a $boots -gt 3 ]
 '
 cat kills
 
