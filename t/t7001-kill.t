@@ -97,10 +97,15 @@ if unshare --pid --mount --fork true 2>/dev/null; then
 			sleep "$((kills / 40)).$((10 + kills * 37 % 60))"
 			! pgrep -f "$FB_SCRATCH/linger" >/dev/null || seen=$((seen + 1))
 			kill -9 $pid $(family $pid) || :
-			wait $pid || :
+			rc=0 && wait $pid || rc=$?
 			nobody_left || exit 1
 			kills=$((kills + 1))
 			firstbad -C repo bisect status >/dev/null 2>&1 && first=
+			# At its end there is nothing left to kill: begun anew.
+			if test $rc = 0; then
+				fb_grep "\"change 17\"" out && rm -rf "$XDG_DATA_HOME" || exit 1
+				first="--plan ../plan.yaml c30 c1"
+			fi
 		done &&
 		echo "$seen times there were grandchildren" && test $seen -ge 5 &&
 		firstbad -C repo bisect auto -q $first >got && fb_grep "\"change 17\"" got && nobody_left
