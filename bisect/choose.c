@@ -20,6 +20,10 @@
 #define HOPELESS_BITS  50.0
 
 #define BITS_POINTS 64
+/* So many of the best nodes are looked at more closely. */
+#define SHORTLIST 12
+/* And so many of the images that tell most of whether images differ. */
+#define SURPRISING 6
 
 /*
  * Probability that @c can be tested. Unbuildable commits come in runs: next to one it is
@@ -137,13 +141,113 @@ static double open_entropy(const struct fb_search *s)
 	return sum;
 }
 
+/* The nodes with the highest scores, of each cluster at most one that has no boots yet. */
+struct shortlist {
+	int nr;
+	struct {
+		double score;
+		uint32_t c;
+	} of[SHORTLIST];
+};
+
+static bool may_stand_for(const struct fb_search *s, uint32_t a, uint32_t b)
+{
+	return s->cluster_of[a] == s->cluster_of[b] && !s->node[s->cand[a]].nr &&
+	       !s->node[s->cand[b]].nr;
+}
+
+static void enlist(const struct fb_search *s, struct shortlist *l, uint32_t c, double score)
+{
+	int at;
+
+	if (!(score > 0) ||
+	    (l->nr == SHORTLIST && !(score > l->of[SHORTLIST - 1].score * (1 + 1e-9))))
+		return;
+	for (at = 0; at < l->nr && !may_stand_for(s, c, l->of[at].c);)
+		at++;
+	/* What differs in the last digits only is a tie, and ties go to the first. */
+	if (at < l->nr && !(score > l->of[at].score * (1 + 1e-9)))
+		return;
+	if (at == SHORTLIST)
+		at--;
+	else if (at == l->nr)
+		l->nr++;
+	for (; at > 0 && l->of[at - 1].score < score; at--)
+		l->of[at] = l->of[at - 1];
+	l->of[at].score = score;
+	l->of[at].c = c;
+}
+
+/* The images that tell most of whether images differ. Returns how many. */
+static int list_surprising(const struct fb_search *s, const struct outlook *o,
+			   const struct image *list[SURPRISING])
+{
+	double surprise[SURPRISING];
+	int nr = 0;
+
+	for (size_t i = 0; i < s->nr_image; i++) {
+		double x = fb_outlook_surprise(o, &s->image[i]);
+		int at;
+
+		if (!(x > 0) || (nr == SURPRISING && !(x > surprise[nr - 1])))
+			continue;
+		if (nr < SURPRISING)
+			nr++;
+		for (at = nr - 1; at > 0 && surprise[at - 1] < x; at--) {
+			surprise[at] = surprise[at - 1];
+			list[at] = list[at - 1];
+		}
+		surprise[at] = x;
+		list[at] = &s->image[i];
+	}
+	return nr;
+}
+
+/* Keeps the better one of *@best and @node, whose boots cost so many boots each. */
+static void compare(struct fb_search *s, const struct outlook *o, uint32_t node, double share,
+		    uint32_t *best, double *best_score)
+{
+	double score = fb_outlook_bits(s, o, node) * share / (s->params.batch + s->node[node].cost);
+
+	/* What differs in the last digits only is a tie, and ties go to the first. */
+	if (score > *best_score * (1 + 1e-9)) {
+		*best_score = score;
+		*best = node;
+	}
+}
+
+/* The best node of the list, an end, or an image that shows how images differ. */
+static uint32_t look_closer(struct fb_search *s, const struct shortlist *l, uint32_t best)
+{
+	const struct image *surprising[SURPRISING];
+	struct outlook o;
+	double score = 0;
+	int nr;
+
+	if (s->model.family != &fb_family_normal || !fb_outlook_make(s, &o))
+		return best;
+	for (int i = 0; i < l->nr; i++)
+		compare(s, &o, s->cand[l->of[i].c], testable_share(s, l->of[i].c), &best, &score);
+	if (s->state->good_end != FB_NO_NODE && fb_boots_allowed(s, s->state->good_end))
+		compare(s, &o, s->state->good_end, 1, &best, &score);
+	nr = list_surprising(s, &o, surprising);
+	for (int i = 0; i < nr; i++) {
+		uint32_t node = fb_bootable_node(s, surprising[i]->root);
+
+		if (node != FB_NO_NODE)
+			compare(s, &o, node, 1, &best, &score);
+	}
+	return best;
+}
+
 /* Asks for the node with the most information per cost. False when none tells anything. */
 bool fb_ask_best_split(struct fb_search *s)
 {
 	double table[FB_MODEL_PARTS][BITS_POINTS + 1];
 	const struct fb_family *family = s->model.family;
 	double batch = s->params.batch, best_score = 0, entropy, one;
-	uint32_t best = FB_NO_NODE;
+	struct shortlist list = {0};
+	uint32_t best = FB_NO_NODE, node;
 
 	for (int r = 0; r < family->nr_parts; r++)
 		for (int i = 0; i <= BITS_POINTS; i++)
@@ -160,11 +264,11 @@ bool fb_ask_best_split(struct fb_search *s)
 			continue;
 		score = bits_of(s, c, batch, table) * testable_share(s, c) /
 			(batch + s->node[s->cand[c]].cost);
-		/* What differs in the last digits only is a tie, and ties go to the first. */
-		if (score > best_score * (1 + 1e-9)) {
-			best_score = score;
-			best = c;
-		}
+		enlist(s, &list, c, score);
+	}
+	if (list.nr) {
+		best = list.of[0].c;
+		best_score = list.of[0].score;
 	}
 	if (family->rates && bits_of_rates(s, (struct gain){0, 0}) > best_score * (1 + 1e-9) &&
 	    fb_ask(s, s->state->good_end, s->params.batch, FB_SEARCH_WHY_END))
@@ -178,7 +282,10 @@ bool fb_ask_best_split(struct fb_search *s)
 	    entropy * batch >
 		    bits_of(s, best, batch, table) * (HOPELESS_BOOTS + HOPELESS_BITS / one))
 		return false;
-	return fb_ask(s, s->cand[best], s->params.batch, FB_SEARCH_WHY_STEP);
+	node = look_closer(s, &list, s->cand[best]);
+	return fb_ask(s, node, s->params.batch,
+		      s->index[node] == FB_NO_NODE || node == s->bad ? FB_SEARCH_WHY_END
+								     : FB_SEARCH_WHY_STEP);
 }
 
 /*

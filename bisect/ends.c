@@ -129,9 +129,9 @@ static double base_is_bad(struct fb_search *s, const struct ends *e, const struc
 	fb_model_add(&model, bad, 1);
 	fb_model_add(&model, &base->sum, 1);
 	fb_model_sums_add(&model, &new, bad, 1);
-	old_side = fb_model_split(&model, &new, NULL, -INFINITY, NULL, NULL);
+	old_side = fb_model_split(&model, &new, -INFINITY, NULL);
 	fb_model_sums_add(&model, &new, &base->sum, 1);
-	new_side = fb_model_split(&model, &new, NULL, -INFINITY, NULL, NULL);
+	new_side = fb_model_split(&model, &new, -INFINITY, NULL);
 	return 1 / (1 + exp(old_side - new_side));
 }
 

@@ -17,7 +17,7 @@ void fb_model_init(struct fb_model *model, const struct fb_family *family, doubl
 	fb_model_clear(model);
 }
 
-static int nr_by_sums(const struct fb_model *model)
+int fb_model_by_sums(const struct fb_model *model)
 {
 	return model->family->nr_parts - model->family->nr_raw;
 }
@@ -41,7 +41,7 @@ void fb_model_add(struct fb_model *model, const struct fb_model_image *image, in
 		model->nr_boots -= image->nr;
 	model->within += sign * image->ss;
 	fb_model_sums_add(model, &model->all, image, sign);
-	for (int r = 0; r < nr_by_sums(model); r++) {
+	for (int r = 0; r < fb_model_by_sums(model); r++) {
 		double w = sign * model->family->weight(image->nr, r);
 
 		model->wmm[r] += w * image->mean * image->mean;
@@ -52,7 +52,7 @@ void fb_model_add(struct fb_model *model, const struct fb_model_image *image, in
 void fb_model_sums_add(const struct fb_model *model, struct fb_model_sums *sums,
 		       const struct fb_model_image *image, int sign)
 {
-	for (int r = 0; r < nr_by_sums(model); r++) {
+	for (int r = 0; r < fb_model_by_sums(model); r++) {
 		double w = sign * model->family->weight(image->nr, r);
 
 		sums->w[r] += w;
@@ -60,28 +60,36 @@ void fb_model_sums_add(const struct fb_model *model, struct fb_model_sums *sums,
 	}
 }
 
-double fb_model_split(const struct fb_model *model, const struct fb_model_sums *new,
-		      const struct fb_model_values *values, double least,
-		      double ret_lik[FB_MODEL_PARTS], struct fb_model_fit ret_fit[FB_MODEL_PARTS])
+double fb_model_split(const struct fb_model *model, const struct fb_model_sums *new, double least,
+		      double ret_lik[FB_MODEL_PARTS])
 {
 	const struct fb_family *family = model->family;
-	struct fb_model_fit fit[FB_MODEL_PARTS] = {{0}};
 	double sum = -INFINITY;
 
 	for (int r = 0; r < family->nr_parts; r++) {
 		double l = -INFINITY;
 
-		if (r < nr_by_sums(model))
-			l = family->split(model, r, new, NULL, 0, least, &fit[r]);
-		else if (values && values->parts >> r & 1)
-			l = family->split_raw(model, r, values, &fit[0], &fit[r]);
+		if (r < fb_model_by_sums(model))
+			l = family->split(model, r, new, NULL, 0, least, NULL);
 		if (ret_lik)
 			ret_lik[r] = l;
-		if (ret_fit)
-			ret_fit[r] = fit[r];
 		sum = fb_stats_logsum(sum, l);
 	}
 	return sum;
+}
+
+void fb_model_fit(const struct fb_model *model, const struct fb_model_sums *new,
+		  const struct fb_model_values *values, struct fb_model_fit ret[FB_MODEL_PARTS])
+{
+	const struct fb_family *family = model->family;
+
+	for (int r = 0; r < family->nr_parts; r++) {
+		ret[r] = (struct fb_model_fit){0};
+		if (r < fb_model_by_sums(model))
+			family->split(model, r, new, NULL, 0, -INFINITY, &ret[r]);
+		else
+			family->split_raw(model, r, values, &ret[0], &ret[r], NULL);
+	}
 }
 
 double fb_model_split_or_level(const struct fb_model *model, const struct fb_model_sums *new,
@@ -89,7 +97,7 @@ double fb_model_split_or_level(const struct fb_model *model, const struct fb_mod
 {
 	double sum = -INFINITY;
 
-	for (int r = 0; r < nr_by_sums(model); r++)
+	for (int r = 0; r < fb_model_by_sums(model); r++)
 		sum = fb_stats_logsum(
 			sum, model->family->split(model, r, new, level, range, -INFINITY, NULL));
 	return sum;
@@ -99,7 +107,7 @@ double fb_model_same(const struct fb_model *model)
 {
 	double sum = -INFINITY;
 
-	for (int r = 0; r < nr_by_sums(model); r++)
+	for (int r = 0; r < fb_model_by_sums(model); r++)
 		sum = fb_stats_logsum(sum, model->family->same(model, r));
 	return sum;
 }

@@ -41,7 +41,6 @@ struct fb_model_values {
 	size_t nr;
 	const double *value;	  /* on the scale of struct fb_model_image.mean */
 	const unsigned char *new; /* 1: on the new side, 0: old */
-	unsigned parts;		  /* bit r: the r-th part is asked for */
 };
 
 struct fb_family;
@@ -115,10 +114,12 @@ struct fb_family {
 	/**
 	 * split_raw() - The same for a part that needs the values one by one.
 	 * @start: the fit of part 0.
+	 * @ret_ratio: for each value the log of its density on the new side over that on the
+	 *	old side, at the estimates; may be NULL.
 	 */
 	double (*split_raw)(const struct fb_model *model, int part,
 			    const struct fb_model_values *values, const struct fb_model_fit *start,
-			    struct fb_model_fit *ret_fit);
+			    struct fb_model_fit *ret_fit, double *ret_ratio);
 
 	/**
 	 * same() - One part of the log likelihood of one group only, comparable to split().
@@ -182,6 +183,9 @@ extern const struct fb_family fb_family_binary;
 void fb_model_init(struct fb_model *model, const struct fb_family *family, double min_effect,
 		   int direction, const double rate[2]);
 
+/** fb_model_by_sums() - How many parts need sums only; they come first. */
+int fb_model_by_sums(const struct fb_model *model);
+
 /** fb_model_clear() - Forget the boots, keep the priors. */
 void fb_model_clear(struct fb_model *model);
 
@@ -193,18 +197,22 @@ void fb_model_sums_add(const struct fb_model *model, struct fb_model_sums *sums,
 		       const struct fb_model_image *image, int sign);
 
 /**
- * fb_model_split() - Log marginal likelihood of two groups; the arguments are those of
- * struct fb_family's split().
- * @values: the parts that need them are left out unless they are asked for here; may be NULL.
- * @ret_lik: the parts of the sum, as logs; may be NULL.
- * @ret_fit: one for each part; may be NULL.
+ * fb_model_split() - Log marginal likelihood of two groups by the parts that need sums only;
+ * the arguments are those of struct fb_family's split().
+ * @ret_lik: the parts of the sum, as logs, -INFINITY for those left out; may be NULL.
  *
  * The prior of (new - old) is uniform in its logarithm, from .effect to 2^15 times that, with
  * a little room below, down to .shift_min; in the direction that is looked for.
  */
-double fb_model_split(const struct fb_model *model, const struct fb_model_sums *new,
-		      const struct fb_model_values *values, double least,
-		      double ret_lik[FB_MODEL_PARTS], struct fb_model_fit ret_fit[FB_MODEL_PARTS]);
+double fb_model_split(const struct fb_model *model, const struct fb_model_sums *new, double least,
+		      double ret_lik[FB_MODEL_PARTS]);
+
+/**
+ * fb_model_fit() - The estimates of two groups, for each part.
+ * @values: may be NULL when no part needs them.
+ */
+void fb_model_fit(const struct fb_model *model, const struct fb_model_sums *new,
+		  const struct fb_model_values *values, struct fb_model_fit ret[FB_MODEL_PARTS]);
 
 /** fb_model_split_or_level() - The same with a third group. */
 double fb_model_split_or_level(const struct fb_model *model, const struct fb_model_sums *new,

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "bisect/stats.h"
+
 /* With fewer boots than this five parameters say nothing. */
 #define LEAST_BOOTS 12
 #define MAX_ROUNDS  30
@@ -59,6 +61,15 @@ static void expect(const struct fb_model_values *v, const struct modes *m, struc
 	ret->log_lik += log(product) - (double)v->nr / 2 * log(m->var);
 }
 
+/* Less the constants. */
+static double log_density(const struct modes *m, double off)
+{
+	double far = off - m->distance;
+
+	return fb_stats_logsum(log1p(-m->share) - off * off / (2 * m->var),
+			       log(m->share) - far * far / (2 * m->var));
+}
+
 /* One round of EM. Returns how far the centres and the distance moved, in spreads. */
 static double improve(const struct fb_model_values *v, double shape, double rate, int way,
 		      struct modes *m)
@@ -89,7 +100,8 @@ static double improve(const struct fb_model_values *v, double shape, double rate
 }
 
 double fb_modes_split(const struct fb_model_values *v, int way, double shape, double rate,
-		      const struct fb_model_fit *start, struct fb_model_fit *ret_fit)
+		      const struct fb_model_fit *start, struct fb_model_fit *ret_fit,
+		      double *ret_ratio)
 {
 	double from = way * START_DISTANCE * start->sigma, nr = (double)v->nr, rare, curve, log_lik;
 	struct modes m = {.distance = from,
@@ -115,6 +127,9 @@ double fb_modes_split(const struct fb_model_values *v, int way, double shape, do
 		return -INFINITY;
 	log_lik = s.log_lik - shape * log(m.var) - rate / m.var + 1.5 * log(2 * M_PI) -
 		  0.5 * log(curve) + log(2) - log(MAX_DISTANCE * sqrt(m.var));
+	for (size_t i = 0; ret_ratio && i < v->nr; i++)
+		ret_ratio[i] = log_density(&m, v->value[i] - m.centre[1]) -
+			       log_density(&m, v->value[i] - m.centre[0]);
 	ret_fit->mean_old = m.centre[0] + m.share * m.distance;
 	ret_fit->mean_new = m.centre[1] + m.share * m.distance;
 	ret_fit->shift = m.centre[1] - m.centre[0];

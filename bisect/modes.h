@@ -19,6 +19,7 @@
  * Finite Mixture Models (2000), chapter 2.
  */
 double fb_modes_split(const struct fb_model_values *values, int way, double shape, double rate,
-		      const struct fb_model_fit *start, struct fb_model_fit *ret_fit);
+		      const struct fb_model_fit *start, struct fb_model_fit *ret_fit,
+		      double *ret_ratio);
 
 #endif

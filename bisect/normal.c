@@ -157,16 +157,18 @@ static double split(const struct fb_model *model, int r, const struct fb_model_s
 }
 
 static double split_raw(const struct fb_model *model, int r, const struct fb_model_values *values,
-			const struct fb_model_fit *start, struct fb_model_fit *ret_fit)
+			const struct fb_model_fit *start, struct fb_model_fit *ret_fit,
+			double *ret_ratio)
 {
 	int lean = r - NR_RHO, way = lean == NR_LEAN ? 1 : -1;
 	double log_lik;
 
 	if (lean < NR_LEAN)
 		log_lik = fb_tails_split(values, lean_grid[lean], model->shape, model->rate, start,
-					 ret_fit);
+					 ret_fit, ret_ratio);
 	else
-		log_lik = fb_modes_split(values, way, model->shape, model->rate, start, ret_fit);
+		log_lik = fb_modes_split(values, way, model->shape, model->rate, start, ret_fit,
+					 ret_ratio);
 
 	return model->log_prior[r] + log_lik +
 	       log_prior_shift(model, ret_fit->shift, ret_fit->scale, INFINITY);
@@ -260,7 +262,7 @@ static double bits(const struct fb_model_fit *fit, double p, double had, double 
 const struct fb_family fb_family_normal = {
 	.nr_parts = NR_RHO + NR_LEAN + NR_WAY,
 	.nr_raw = NR_LEAN + NR_WAY,
-	.begin = 5,
+	.begin = 3,
 	.init = init,
 	.log_prior = log_prior,
 	.weight = weight,

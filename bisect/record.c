@@ -50,7 +50,8 @@ static int grow_reached(struct fb_search *s)
 
 int fb_search_record(struct fb_search *s, uint32_t node, double value)
 {
-	void *image = s->image, *sorted = s->sorted, *new = s->new, *values;
+	void *image = s->image, *sorted = s->sorted, *new = s->new;
+	void *ratio = s->ratio, *values;
 	struct node *n;
 	size_t cap;
 	int rc;
@@ -76,6 +77,10 @@ int fb_search_record(struct fb_search *s, uint32_t node, double value)
 		return -1;
 	rc = grow(&sorted, &s->cap_sorted, s->nr_boots + 1u, sizeof(*s->sorted));
 	s->sorted = sorted;
+	if (rc < 0)
+		return -1;
+	rc = grow(&ratio, &s->cap_ratio, s->nr_boots + 1u, sizeof(*s->ratio));
+	s->ratio = ratio;
 	if (rc < 0)
 		return -1;
 	values = n->value;

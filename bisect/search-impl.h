@@ -6,7 +6,8 @@
  *   ends.c     the ends, merge bases    other.c  "something else" than one step
  *   choose.c   which node next          search.c evaluation and verdict
  *   certain.c  verdicts that cannot err steps.c  two steps: evidence, and where
- *   model.h    likelihoods of the values
+ *   model.h    likelihoods of the values shapes.c noise that is not normal
+ *   outlook.c  what one more boot would tell
  */
 #ifndef FB_BISECT_SEARCH_IMPL_H
 #define FB_BISECT_SEARCH_IMPL_H
@@ -46,6 +47,7 @@ struct image {
 	uint32_t candidate; /* candidate index of its first candidate node; FB_NO_NODE: old side */
 	size_t first;	    /* of its values in struct fb_search.sorted */
 	struct level level; /* over all pairs of steps */
+	double ratio;	    /* sum over its boots of struct fb_search.ratio */
 	unsigned char side;
 };
 
@@ -130,9 +132,9 @@ struct fb_search {
 
 	/* Room for evaluate(), allocated by fb_search_new() and fb_search_record(). */
 	struct image *image;
-	double *sorted;
-	unsigned char *new; /* sides of .sorted */
-	size_t nr_image, cap_image, cap_sorted, cap_new;
+	double *sorted, *ratio; /* .ratio: of a boot's densities on the two sides */
+	unsigned char *new;	/* sides of .sorted */
+	size_t nr_image, cap_image, cap_sorted, cap_new, cap_ratio;
 	struct cluster *cluster;
 	uint32_t nr_cluster;
 	uint32_t *cluster_of, *old_cluster, *count, *class_of;
@@ -140,7 +142,7 @@ struct fb_search {
 	uint64_t *reached; /* of candidate c by image i: bit i % 64 of [i / 64 * nr_cand + c] */
 	size_t nr_measured, cap_reached; /* nodes with boots; blocks of 64 images */
 	bool partitioned, classified;	 /* .cluster and .cluster_of, .class_of are up to date */
-	struct mass *mass, *part;		/* .part: of one candidate of each cluster */
+	struct mass *mass, *part;	 /* .part: of one candidate of each cluster */
 	struct gain *gain, *step_gain, no_gain; /* of candidates, of clusters, of the old side */
 	double *class_mass;
 	struct class_key *key;
@@ -222,11 +224,48 @@ bool fb_ask_weak_end(struct fb_search *s, const struct ends *e);
 /* Asks for the node with the most information per cost. False when none tells anything. */
 bool fb_ask_best_split(struct fb_search *s);
 
+/* shapes.c */
+/* The sides of all boots under the step of cluster @k. */
+struct fb_model_values fb_values_of(struct fb_search *s, uint32_t k);
+/* Adds the parts that need the boots one by one to the likelihoods of the clusters. */
+void fb_add_raw_parts(struct fb_search *s);
+
+/* outlook.c */
+#define FB_OUTLOOK_STEPS 32
+#define FB_OUTLOOK_GRID	 48
+
+/* The predictive distribution of one more boot under the steps that are left. */
+struct outlook {
+	int nr, nr_parts;
+	bool images_differ;   /* perhaps */
+	double boots;	      /* of a step of the search */
+	double widen;	      /* noise is so much wider than the parts by sums say */
+	double from, spacing; /* of the grid of values */
+	struct outlook_step {
+		uint32_t cluster;
+		double mass;
+		double share[FB_MODEL_PARTS]; /* of the parts by sums */
+		struct fb_model_fit fit[FB_MODEL_PARTS];
+		struct outlook_side {
+			double density[FB_OUTLOOK_GRID], entropy;
+		} side[2];	  /* of a new image: old, new */
+	} step[FB_OUTLOOK_STEPS]; /* the likeliest one first */
+};
+
+/* False where choose.c's own ranking has to do: sides far apart. */
+bool fb_outlook_make(struct fb_search *s, struct outlook *o);
+/* What the boots of a step of @node tell, in bits. */
+double fb_outlook_bits(struct fb_search *s, const struct outlook *o, uint32_t node);
+/* How much another boot of @im would tell of whether images differ, to compare; 0: nothing. */
+double fb_outlook_surprise(const struct outlook *o, const struct image *im);
+
 /* certain.c */
 extern const struct fb_family fb_family_certain;
 void fb_certain_search(struct fb_search *s);
 
 /* search.c */
+/* The cluster with the largest likelihood. */
+uint32_t fb_best_cluster(const struct fb_search *s);
 void fb_conclude(struct fb_search *s, enum fb_verdict_kind kind, double confidence);
 /* Asks for boots of the image of @node. False when it can have none. */
 bool fb_ask(struct fb_search *s, uint32_t node, unsigned boots, enum fb_search_why why);

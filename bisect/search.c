@@ -14,7 +14,6 @@
  */
 #include "bisect/search-impl.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,12 +39,6 @@
 #define AGAINST (-4.0)
 /* In standard deviations of a boot; from here on stray boots are the rule among errors. */
 #define FAR_APART 6.0
-/* So many nats below the best of the normal parts a heavy tail cannot make up. */
-#define OUT_OF_REACH 30.0
-/* Steps so many nats below the best are about as good. */
-#define AS_GOOD 3.0
-/* A part so many nats below all of them together does not matter. */
-#define NOT_SHOWN 8.0
 
 void fb_search_free(struct fb_search *s)
 {
@@ -61,6 +54,7 @@ void fb_search_free(struct fb_search *s)
 	free(s->dead);
 	free(s->image);
 	free(s->sorted);
+	free(s->ratio);
 	free(s->new);
 	free(s->cluster);
 	free(s->cluster_of);
@@ -235,19 +229,7 @@ bool fb_ask(struct fb_search *s, uint32_t node, unsigned boots, enum fb_search_w
 	return true;
 }
 
-/* The sides of all boots under the step of cluster @k, and which @parts need them. */
-static struct fb_model_values values_of(struct fb_search *s, uint32_t k, unsigned parts)
-{
-	size_t nr = 0;
-
-	for (size_t i = 0; i < s->nr_image; i++) {
-		memset(s->new + nr, fb_reached(s, s->cluster[k].first, i), s->image[i].sum.nr);
-		nr += s->image[i].sum.nr;
-	}
-	return (struct fb_model_values){nr, s->sorted, s->new, parts};
-}
-
-static uint32_t best_cluster(const struct fb_search *s)
+uint32_t fb_best_cluster(const struct fb_search *s)
 {
 	uint32_t best = 0;
 
@@ -260,61 +242,25 @@ static uint32_t best_cluster(const struct fb_search *s)
 }
 
 /*
- * The parts that need all values, and that the best steps do not rule out: noise of a shape
- * that the boots do not show under any of these is not looked for under the others.
+ * log of the sum over candidates of likelihood / candidates: the evidence for one step.
+ * @ret_plain: the same by the parts that need sums only.
  */
-static unsigned wanted_parts(struct fb_search *s, double best)
-{
-	const struct fb_family *family = s->model.family;
-	unsigned wanted = 0;
-
-	for (uint32_t k = 0; family->nr_raw && k < s->nr_cluster; k++) {
-		double part[FB_MODEL_PARTS], all;
-		struct fb_model_values values;
-
-		if (s->cluster[k].log_lik < best - AS_GOOD)
-			continue;
-		values = values_of(s, k, UINT_MAX);
-		all = fb_model_split(&s->model, &s->cluster[k].new, &values, -INFINITY, part, NULL);
-		for (int r = family->nr_parts - family->nr_raw; r < family->nr_parts; r++)
-			if (part[r] > all - NOT_SHOWN)
-				wanted |= 1U << r;
-	}
-	return wanted;
-}
-
-/*
- * log of the sum over candidates of likelihood / candidates: the evidence for one step. The
- * parts that need all values are left out where even a few stray boots could not help.
- * @ret_plain: the same without those parts anywhere.
- */
-static double step_evidence(struct fb_search *s, const struct fb_model *model, double *ret_plain)
+static double step_evidence(struct fb_search *s, double *ret_plain)
 {
 	double best = -INFINITY, sum = -INFINITY, plain = -INFINITY;
-	unsigned parts;
 
 	for (uint32_t k = 0; k < s->nr_cluster; k++) {
 		struct cluster *cl = &s->cluster[k];
 
-		cl->log_lik =
-			fb_model_split(model, &cl->new, NULL, best - FB_NEGLIGIBLE, cl->part, NULL);
+		cl->log_lik = fb_model_split(&s->model, &cl->new, best - FB_NEGLIGIBLE, cl->part);
 		if (cl->log_lik > best)
 			best = cl->log_lik;
 		plain = fb_stats_logsum(plain, cl->log_lik + log(cl->size));
 	}
 	*ret_plain = plain - log(s->nr_alive);
-	parts = wanted_parts(s, best);
-	for (uint32_t k = 0; k < s->nr_cluster; k++) {
-		struct cluster *cl = &s->cluster[k];
-		struct fb_model_values values;
-
-		if (parts && cl->log_lik > best - OUT_OF_REACH) {
-			values = values_of(s, k, parts);
-			cl->log_lik =
-				fb_model_split(model, &cl->new, &values, -INFINITY, cl->part, NULL);
-		}
-		sum = fb_stats_logsum(sum, cl->log_lik + log(cl->size));
-	}
+	fb_add_raw_parts(s);
+	for (uint32_t k = 0; k < s->nr_cluster; k++)
+		sum = fb_stats_logsum(sum, s->cluster[k].log_lik + log(s->cluster[k].size));
 	return sum - log(s->nr_alive);
 }
 
@@ -330,10 +276,10 @@ static double shift_evidence(const struct fb_search *s, double step)
 static void fit_best_step(struct fb_search *s, uint32_t best)
 {
 	const struct cluster *cl = &s->cluster[best];
-	struct fb_model_values values = values_of(s, best, UINT_MAX);
+	struct fb_model_values values = fb_values_of(s, best);
 	int most = 0;
 
-	fb_model_split(&s->model, &cl->new, &values, -INFINITY, NULL, s->state->fit_of);
+	fb_model_fit(&s->model, &cl->new, &values, s->state->fit_of);
 	for (int r = 1; r < s->model.family->nr_parts; r++)
 		if (cl->part[r] > cl->part[most])
 			most = r;
@@ -379,8 +325,8 @@ static void search(struct fb_search *s, const struct ends *e)
 	for (size_t i = 0; i < s->nr_image; i++)
 		fb_model_add(&s->model, &s->image[i].sum, 1);
 	fb_make_clusters(s);
-	step = step_evidence(s, &s->model, &plain);
-	best = best_cluster(s);
+	step = step_evidence(s, &plain);
+	best = fb_best_cluster(s);
 	fit_best_step(s, best);
 	other = fb_other_evidence(s, best, step);
 	log_total =

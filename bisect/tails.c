@@ -23,6 +23,12 @@ static double factor(const struct mode *m, double off)
 	return off > 0 ? m->above : m->below;
 }
 
+/* Less the constants. */
+static double log_density(const struct mode *m, double off)
+{
+	return -(FREEDOM + 1) / 2 * log1p(off * off / (factor(m, off) * m->scale_sq * FREEDOM));
+}
+
 /* One round of EM. Returns how far the centres moved, in scales. */
 static double improve(const struct fb_model_values *v, double shape, double rate, struct mode *m)
 {
@@ -56,7 +62,8 @@ static double at_least(double x, double least)
 }
 
 double fb_tails_split(const struct fb_model_values *v, double lean, double shape, double rate,
-		      const struct fb_model_fit *start, struct fb_model_fit *ret_fit)
+		      const struct fb_model_fit *start, struct fb_model_fit *ret_fit,
+		      double *ret_ratio)
 {
 	struct mode m = {
 		{start->mean_old, start->mean_new}, start->sigma * start->sigma, lean, 1 / lean};
@@ -96,6 +103,9 @@ double fb_tails_split(const struct fb_model_values *v, double lean, double shape
 	}
 	left = at_least(left, LEAST_CURVATURE * curve_scale);
 	log_lik += 0.5 * log(2 * M_PI) - 0.5 * log(curve[0] * curve[1] * left);
+	for (size_t i = 0; ret_ratio && i < v->nr; i++)
+		ret_ratio[i] = log_density(&m, v->value[i] - m.centre[1]) -
+			       log_density(&m, v->value[i] - m.centre[0]);
 	ret_fit->mean_old = m.centre[0];
 	ret_fit->mean_new = m.centre[1];
 	ret_fit->shift = m.centre[1] - m.centre[0];

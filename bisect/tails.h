@@ -10,6 +10,7 @@
  * @lean: how much wider the noise is above the centre than below, as a ratio of scales.
  * @shape, @rate: of the inverse gamma prior of the squared scale.
  * @start: where the estimates begin; any fit of the same groups.
+ * @ret_ratio: see struct fb_family's split_raw().
  * @ret_fit: the estimates; .shift, .scale and .df describe the posterior of the shift.
  *
  * Student's t with 3 degrees of freedom, its two halves scaled apart. The centres have flat
@@ -23,6 +24,7 @@
  * M. Steel, JASA 93 (1998); L. Tierney and J. Kadane, JASA 81 (1986).
  */
 double fb_tails_split(const struct fb_model_values *values, double lean, double shape, double rate,
-		      const struct fb_model_fit *start, struct fb_model_fit *ret_fit);
+		      const struct fb_model_fit *start, struct fb_model_fit *ret_fit,
+		      double *ret_ratio);
 
 #endif

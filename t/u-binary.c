@@ -61,7 +61,7 @@ static void split_equals_r(void **state)
 	fb_model_init(&m, &fb_family_binary, row->min_effect, 1, rate);
 	add(&m, NULL, row->n0, row->k0);
 	add(&m, &new, row->n1, row->k1);
-	assert_near(fb_model_split(&m, &new, NULL, -INFINITY, NULL, NULL), row->want, row->tol);
+	assert_near(fb_model_split(&m, &new, -INFINITY, NULL), row->want, row->tol);
 }
 
 /* R: dbinom(k, n, k / n, log = TRUE) - lchoose(n, k) */
@@ -95,7 +95,7 @@ static void a_third_rate_is_anything(void **state)
 	without = m;
 	add(&m, &level, 8, 3);
 	assert_near(fb_model_split_or_level(&m, &new, &level, 1) -
-			    fb_model_split(&without, &new, NULL, -INFINITY, NULL, NULL),
+			    fb_model_split(&without, &new, -INFINITY, NULL),
 		    -6.22257626807137, 1e-9); /* R: lbeta(4, 6) */
 }
 

@@ -152,7 +152,7 @@ static const struct row rows[] = {
 	ROW("3 sigma, 10 % skipped in runs of 5", 8, 3, UP, .skips = 0.1, .run = 5),
 	ROW("3 sigma, 30 % skipped in runs of 10", 8, 3, UP, .skips = 0.3, .run = 10),
 	ROW("3 sigma, 30 % skipped singly", 8, 3, UP, .skips = 0.3, .run = 1),
-	ROW("2 sigma, image effect of 0.5 sigma", 8, 2, UP, .image_sd = 0.5),
+	ROW("2 sigma, image effect of 0.5 sigma", 24, 2, UP, .image_sd = 0.5),
 	ROW("4 sigma, image effect of 0.5 sigma", 8, 4, UP, .image_sd = 0.5),
 	ROW("4 sigma, image effect of 1 sigma", 8, 4, UP, .image_sd = 1),
 	ROW("2 sigma, t3 noise", 8, 2, UP, .noise = FB_NOISE_T3),

@@ -222,9 +222,9 @@ static void likelihood_equals_r(void **state)
 	three = two;
 	fb_model_sums_add(&model, &three, &image[1], 1);
 	fb_model_sums_add(&model, &level, &image[2], 1);
-	all = fb_model_split(&model, &two, NULL, -INFINITY, l2, NULL);
-	fb_model_split(&model, &three, NULL, -INFINITY, l3, NULL);
-	fb_model_split(&model, &one, NULL, -INFINITY, l1, NULL);
+	all = fb_model_split(&model, &two, -INFINITY, l2);
+	fb_model_split(&model, &three, -INFINITY, l3);
+	fb_model_split(&model, &one, -INFINITY, l1);
 	for (int r = 0; r < 3; r++) {
 		double leveled = model.family->split(&model, r, &one, &level, 3, -INFINITY, NULL);
 
@@ -256,7 +256,7 @@ static void tails_equal_r(void **state)
 		{0.25, {-5.798314, -16.126651}},
 	};
 	unsigned char new[16] = {0};
-	struct fb_model_values values = {16, value, new, 0};
+	struct fb_model_values values = {16, value, new};
 
 	for (int i = 0; i < 16; i++)
 		new[i] = i >= 8;
@@ -264,7 +264,7 @@ static void tails_equal_r(void **state)
 		struct fb_model_fit start = {.mean_old = 0.25, .mean_new = 3.25, .sigma = 0.7}, fit;
 
 		/* What Laplace's method leaves, in nats. */
-		assert_near(fb_tails_split(&values, row[i].lean, 0.5, 0.005, &start, &fit),
+		assert_near(fb_tails_split(&values, row[i].lean, 0.5, 0.005, &start, &fit, NULL),
 			    row[i].want[0], 0.6);
 		assert_near(fit.shift, 3, 0.2);
 	}
@@ -273,7 +273,7 @@ static void tails_equal_r(void **state)
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		struct fb_model_fit start = {.mean_old = 1.0, .mean_new = 3.3, .sigma = 1.3}, fit;
 
-		assert_near(fb_tails_split(&values, row[i].lean, 0.5, 0.005, &start, &fit),
+		assert_near(fb_tails_split(&values, row[i].lean, 0.5, 0.005, &start, &fit, NULL),
 			    row[i].want[1], 0.6);
 	}
 }
@@ -290,17 +290,17 @@ static void modes_equal_r(void **state)
 				       3.0, 3.1, 5.1,  2.95, 4.9,  3.05,  2.9,	3.02, 5.02,  3};
 	const struct fb_model_fit start = {.mean_old = 0.6, .mean_new = 3.6, .sigma = 1};
 	unsigned char new[20] = {0};
-	struct fb_model_values values = {20, value, new, 0};
+	struct fb_model_values values = {20, value, new};
 	struct fb_model_fit fit;
 
 	for (int i = 0; i < 20; i++)
 		new[i] = i >= 10;
-	assert_near(fb_modes_split(&values, 1, 0.5, 0.005, &start, &fit), 21.3793, 0.5);
+	assert_near(fb_modes_split(&values, 1, 0.5, 0.005, &start, &fit, NULL), 21.3793, 0.5);
 	assert_near(fit.shift, 3, 0.05);
 	new[10] = 0; /* far from both modes of the old side */
-	assert_true(fb_modes_split(&values, 1, 0.5, 0.005, &start, &fit) < 21.3793 - 15);
+	assert_true(fb_modes_split(&values, 1, 0.5, 0.005, &start, &fit, NULL) < 21.3793 - 15);
 	values.nr = 11; /* too few to tell */
-	assert_true(isinf(fb_modes_split(&values, 1, 0.5, 0.005, &start, &fit)));
+	assert_true(isinf(fb_modes_split(&values, 1, 0.5, 0.005, &start, &fit, NULL)));
 }
 
 static void a_boot_added_and_taken_away_leaves_no_trace(void **state)
