@@ -5,6 +5,12 @@
 #include <math.h>
 #include <string.h>
 
+/*
+ * The test of "no shift" errs a little more often than it says, since the spread is not known:
+ * with this more asked of it, in nats, 0.8 % for 1 % (2,500 trials, a shift of one sigma).
+ */
+#define SAME_MARGIN 0.4
+
 uint32_t fb_good_end(const struct fb_search *s)
 {
 	uint32_t good = s->good;
@@ -101,7 +107,7 @@ bool fb_ends_are_settled(struct fb_search *s, const struct ends *e)
 		fb_conclude(s, FB_VERDICT_UNTESTABLE, 0);
 		return false;
 	}
-	if (enough && e->same >= limit) {
+	if (enough && e->same >= limit + SAME_MARGIN) {
 		fb_conclude(s, FB_VERDICT_NONE, 1 - exp(-e->same));
 		return false;
 	}

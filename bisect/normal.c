@@ -187,6 +187,8 @@ static double same(const struct fb_model *model, int r)
 
 /* Alternatives of the ends' test: min_effect times 2^(k/4), up to 2^15 of it. */
 #define ENDS_POINTS 60
+/* Shifts below min_effect: so many parts of it. */
+#define SMALL_POINTS 4
 
 /*
  * A pair of sequential probability ratio tests whose alternatives are mixtures of points,
@@ -204,7 +206,7 @@ static void ends_test(const struct fb_model *model, const struct fb_model_ends *
 	double rate = (SPREAD_PRIOR_BOOTS * floor * floor + ends->within) / 2;
 	double power = (SPREAD_PRIOR_BOOTS + n1 + n2 - 1) / 2;
 	double d = direction < 0 ? -ends->shift : ends->shift;
-	double large, least_same, least_differ, opposite = -INFINITY;
+	double large, least_same, least_differ, opposite = -INFINITY, small = -INFINITY;
 	int signs = direction ? 1 : 2;
 
 	(void)model;
@@ -225,16 +227,23 @@ static void ends_test(const struct fb_model *model, const struct fb_model_ends *
 		large = fb_stats_logsum(large, fb_stats_logsum(LOG_LIK(sign * min_effect), far));
 	}
 	large -= log(2.0 * signs);
+	/* A shift that is there, but smaller, is none of the size looked for. */
+	for (int s = 0; s < signs; s++)
+		for (int k = 1; k < SMALL_POINTS; k++)
+			small = fb_stats_logsum(
+				small, LOG_LIK((s ? -1 : 1) * min_effect * k / SMALL_POINTS));
+	small -= log(signs * (SMALL_POINTS - 1.0));
 
 	if (direction) {
 		opposite -= log(ENDS_POINTS);
 		least_same = LOG_LIK(d < 0 ? d : 0);
 		least_differ = LOG_LIK(d > min_effect ? d : min_effect);
-		*ret_same = fb_stats_logsum(LOG_LIK(0), opposite) - log(2) - least_differ;
+		*ret_same = fb_stats_logsum(M_LN2 + LOG_LIK(0), fb_stats_logsum(opposite, small)) -
+			    log(4) - least_differ;
 	} else {
 		least_same = LOG_LIK(0);
 		least_differ = LOG_LIK(fabs(d) > min_effect ? d : copysign(min_effect, d));
-		*ret_same = LOG_LIK(0) - least_differ;
+		*ret_same = fb_stats_logsum(log(3) + LOG_LIK(0), small) - log(4) - least_differ;
 	}
 	*ret_differ = large - least_same;
 #undef LOG_LIK

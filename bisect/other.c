@@ -8,6 +8,8 @@
 
 /* So many nats below the evidence for one step nothing else counts. */
 #define OUT_OF_QUESTION 15.0
+/* All levels different, of the prior of "something else". */
+#define SHARE_OF_OWN 0.25
 
 enum side { SIDE_OLD, SIDE_NEW, SIDE_LEVEL, NR_SIDES };
 
@@ -130,12 +132,42 @@ static double any_evidence(struct fb_search *s, double step, double log_prior)
 }
 
 /*
- * Evidence for "something else": two steps, or any levels. As long as nothing between the ends
- * was measured nothing speaks for or against.
+ * Evidence for levels that are all different: several steps, a slope, or images that differ by
+ * much more than boots do. As in fb_family_normal with one group only, for some ratios of image
+ * variance to boot variance beyond those that it has beside a step.
+ */
+static double own_levels_evidence(const struct fb_search *s)
+{
+	static const double ratio[] = {16, 1e3, 1e5};
+	const struct fb_model *model = &s->model;
+	double shape = model->shape + ((double)model->nr_boots - 1) / 2, sum = -INFINITY;
+
+	for (size_t r = 0; r < sizeof(ratio) / sizeof(*ratio); r++) {
+		double w = 0, wm = 0, wmm = 0, lik = 0, rss;
+
+		for (size_t i = 0; i < s->nr_image; i++) {
+			const struct fb_model_image *im = &s->image[i].sum;
+			double det = 1 + (double)im->nr * ratio[r], weight = (double)im->nr / det;
+
+			w += weight;
+			wm += weight * im->mean;
+			wmm += weight * im->mean * im->mean;
+			lik -= 0.5 * log(det);
+		}
+		rss = fmax(model->within + wmm - wm * wm / w, 0);
+		lik += lgamma(shape) - shape * log(model->rate + rss / 2) - 0.5 * log(2 * M_PI * w);
+		sum = fb_stats_logsum(sum, lik);
+	}
+	return sum - log(sizeof(ratio) / sizeof(*ratio));
+}
+
+/*
+ * Evidence for "something else": two steps, all levels different, or any levels. As long as nothing
+ * between the ends was measured nothing speaks for or against.
  */
 double fb_other_evidence(struct fb_search *s, uint32_t best, double step)
 {
-	double log_prior = 0;
+	double log_prior = 0, sum;
 
 	s->state->level_range = fmax(3 * fabs(s->state->fit.shift), s->min_shift);
 	s->state->two_evidence = -INFINITY;
@@ -147,8 +179,12 @@ double fb_other_evidence(struct fb_search *s, uint32_t best, double step)
 		return step;
 	if (s->nr_alive > 1)
 		s->state->two_evidence = fb_two_steps_evidence(s);
-	return fb_stats_logsum(log1p(-FB_SHARE_OF_TWO) + any_evidence(s, step, log_prior),
-			       log(FB_SHARE_OF_TWO) + s->state->two_evidence);
+	sum = fb_stats_logsum(log1p(-FB_SHARE_OF_TWO - SHARE_OF_OWN) +
+				      any_evidence(s, step, log_prior),
+			      log(FB_SHARE_OF_TWO) + s->state->two_evidence);
+	if (s->model.family == &fb_family_normal)
+		sum = fb_stats_logsum(sum, log(SHARE_OF_OWN) + own_levels_evidence(s));
+	return sum;
 }
 
 /*

@@ -216,6 +216,8 @@ double fb_two_steps_evidence(const struct fb_search *s);
  * False when no boots would tell, and "something else" is not certain enough to conclude.
  */
 bool fb_search_steps(struct fb_search *s);
+/* Makes the verdict's nodes those that may be the two steps. */
+void fb_list_likely_steps(struct fb_search *s);
 /* Candidates of the @i-th step of the verdict, struct step's .nr of them. */
 const uint32_t *fb_step_nodes(const struct fb_search *s, int i);
 

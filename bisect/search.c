@@ -382,6 +382,11 @@ static void search(struct fb_search *s, const struct ends *e)
 		return;
 	if (st->two > UNLIKELY && fb_search_steps(s))
 		return;
+	if (st->two > s->class_mass[leader]) {
+		fb_list_likely_steps(s);
+		fb_conclude(s, FB_VERDICT_UNDECIDED, st->two);
+		return;
+	}
 	fb_conclude(s, FB_VERDICT_UNDECIDED, fb_list_credible(s));
 }
 

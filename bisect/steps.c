@@ -476,6 +476,13 @@ const uint32_t *fb_step_nodes(const struct fb_search *s, int i)
 	return s->steps->found + s->state->step_of[i].first;
 }
 
+void fb_list_likely_steps(struct fb_search *s)
+{
+	struct where w = find_steps(s);
+
+	list_steps(s, &w, false);
+}
+
 bool fb_search_steps(struct fb_search *s)
 {
 	struct state *st = s->state;

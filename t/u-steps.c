@@ -429,6 +429,52 @@ static void what_is_known_of_two_steps_is_told(void **state)
 	fb_dag_free(dag);
 }
 
+/* What the search says of 65 commits with these values. */
+static void ends_as(const double *value, double sd, enum fb_verdict_kind kind)
+{
+	struct fb_dag *dag = line(65);
+	struct fb_search *s = search_of(dag);
+	struct boot boot[1000];
+	struct fb_verdict v;
+
+	run(s, value, sd, boot);
+	fb_search_verdict(s, &v);
+	assert_int_equal(v.kind, kind);
+	assert_int_equal(v.nr_steps, 0);
+	fb_search_free(s);
+	fb_dag_free(dag);
+}
+
+/* Neither one of them nor two, and no noise at all. */
+static void many_steps_are_not_named(void **state)
+{
+	static const double sd[] = {0, 0.0005, 0.003};
+	double value[65];
+
+	for (int i = 0; i < 65; i++)
+		value[i] = 100 + 10 * (i >= 12) + 10 * (i >= 31) + 10 * (i >= 50);
+	for (size_t i = 0; i < sizeof(sd) / sizeof(*sd); i++)
+		ends_as(value, sd[i], FB_VERDICT_OTHER);
+	for (int i = 0; i < 65; i++)
+		value[i] = 100 + i;
+	ends_as(value, 0, FB_VERDICT_OTHER);
+	ends_as(value, 0.0005, FB_VERDICT_OTHER);
+}
+
+/* A change that is smaller than what is looked for, and as sure as can be. */
+static void a_small_step_is_none(void **state)
+{
+	static const double share[] = {0.25, 0.5};
+	double value[65];
+
+	for (size_t i = 0; i < sizeof(share) / sizeof(*share); i++) {
+		for (int c = 0; c < 65; c++)
+			value[c] = 100 * (1 + usual.min_effect * share[i] * (c >= 20));
+		ends_as(value, 0, FB_VERDICT_NONE);
+		ends_as(value, 0.002, FB_VERDICT_NONE);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -439,6 +485,8 @@ int main(void)
 		cmocka_unit_test(steps_in_two_branches_are_named),
 		cmocka_unit_test(a_step_that_cannot_be_tested_is_a_range),
 		cmocka_unit_test(what_is_known_of_two_steps_is_told),
+		cmocka_unit_test(many_steps_are_not_named),
+		cmocka_unit_test(a_small_step_is_none),
 	};
 
 	return cmocka_run_group_tests_name("steps", tests, NULL, NULL);
