@@ -53,23 +53,30 @@ static json_t *run(const char *dir, struct fb_error *err)
 
 int fb_cmd_job(int argc, char **argv)
 {
+	static const char usage[] = "job DIR";
 	FB_CLEANUP(fb_freep) char *path = NULL;
+	const char *dir;
 	json_auto_t *out = json_object();
 	struct fb_error err = FB_ERROR_INIT, write_err = FB_ERROR_INIT;
 	json_t *result;
+	int first, rc = fb_opt_parse(argc, argv, usage, "Runs one job, for an engine.", NULL, 0,
+				     &first);
 
-	if (argc != 2) {
-		fputs("usage: firstbad job DIR\n", stderr);
+	if (rc >= 0)
+		return rc;
+	if (argc != first + 1) {
+		fprintf(stderr, "usage: firstbad %s\n", usage);
 		return FB_EXIT_USAGE;
 	}
-	result = run(argv[1], &err);
+	dir = argv[first];
+	result = run(dir, &err);
 	if (result)
 		json_object_set_new(out, "ok", result);
 	else
 		json_object_set_new(out, "error",
 				    json_pack("{s:i, s:i, s:s}", "code", (int)err.code, "sys",
 					      err.sys, "text", err.text));
-	path = fb_xasprintf("%s/result.json", argv[1]);
+	path = fb_xasprintf("%s/result.json", dir);
 	if (fb_json_save(path, out, &write_err) < 0)
 		return fb_fail(&write_err);
 	return FB_EXIT_OK;

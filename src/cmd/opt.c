@@ -56,9 +56,11 @@ static int parse(int argc, char **argv, const char *usage, const char *about,
 		 const struct fb_opt *opts, size_t nr, bool before, int *ret_first)
 {
 	FB_CLEANUP(fb_freep) struct option *longs = fb_xcalloc(nr + 2, sizeof(*longs));
+	static char name[] = "firstbad";
 	struct fb_str shorts = FB_STR_INIT;
 	int c, rc = -1;
 
+	argv[0] = name; /* getopt begins its messages with it */
 	if (before)
 		fb_str_addc(&shorts, '+');
 	for (size_t i = 0; i < nr; i++) {
