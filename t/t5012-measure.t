@@ -26,9 +26,16 @@ fb_expect 'the same stands in JSON' '
 	fb_grep "\"verdict\": \"open\"" out.json && fb_grep ! "mean_lo|effect_lo|inf|nan" out.json
 '
 
-fb_expect 'three boots show the size, and that it is not certain' '
-	firstbad -C repo measure ../plan.yaml -q --boots 3 --rev c2 --rev c4 >out &&
-	fb_grep "against [0-9a-f]{12}: -(19|20)\.[0-9]*% \(-.* \.\. -.*\), not shown to differ$" out
+fb_expect 'too few boots show the size, and how many could show that it is certain' '
+	least="not shown to differ \(it takes --boots 6 at least\)$" &&
+	for n in 3 5; do
+		firstbad -C repo measure ../plan.yaml -q --boots $n --rev c2 --rev c4 >out &&
+		fb_grep "against [0-9a-f]{12}: -(19|20)\.[0-9]*% \(-.* \.\. -.*\), $least" out || exit 1
+	done &&
+	firstbad -C repo measure ../plan.yaml -q --boots 6 --rev c2 --rev c4 >out && fb_grep ", differs$" out &&
+	sed "s/min_effect: 5%/min_effect: 0.1%/" plan.yaml >fine.yaml &&
+	firstbad -C repo measure ../fine.yaml -q --boots 6 --rev c1 --rev c2 >out &&
+	fb_grep "not shown to differ$" out
 '
 
 fb_expect 'the spread of runs is told from that of boots' '

@@ -72,6 +72,7 @@ static void print_change(const struct fb_measured *old, const struct fb_measured
 			 const char *cell_key, const char *metric, double alpha, double min_effect,
 			 struct fb_str *out)
 {
+	unsigned least = fb_measured_least_boots(alpha);
 	struct fb_measured_change c;
 
 	fb_measured_change(old, new, cell_key, metric, alpha, min_effect, &c);
@@ -87,8 +88,11 @@ static void print_change(const struct fb_measured *old, const struct fb_measured
 		}
 		fb_str_add(out, ", ");
 	}
-	fb_str_addf(out, "%s%s\n", verdicts[c.judged.verdict].text,
-		    c.same_image ? "; same image" : "");
+	fb_str_add(out, verdicts[c.judged.verdict].text);
+	if (c.judged.verdict == FB_COMPARE_OPEN &&
+	    (c.judged.nr_old < least || c.judged.nr_new < least))
+		fb_str_addf(out, " (it takes --boots %u at least)", least);
+	fb_str_addf(out, "%s\n", c.same_image ? "; same image" : "");
 }
 
 static void print_series(const struct fb_measured *m, size_t nr, const char *cell_key,
@@ -109,7 +113,7 @@ static void print_series(const struct fb_measured *m, size_t nr, const char *cel
 			fb_str_addf(out, " (boots %.2f%%, runs %.2f%%)",
 				    100 * s.boot_sd / fabs(s.mean), 100 * s.run_sd / fabs(s.mean));
 		fb_str_addf(out, "  %.6g .. %.6g in %zu boot%s\n", s.min, s.max, s.nr,
-			    s.nr == 1 ? "" : "s");
+			    fb_plural(s.nr));
 		if (first < nr)
 			print_change(&m[first], &m[i], cell_key, metric, alpha, min_effect, out);
 		else
@@ -142,6 +146,7 @@ static double alpha_of(const struct fb_plan *plan, const struct fb_measured *m, 
 static void print_plain(const struct fb_plan *plan, const struct fb_measured *m, size_t nr,
 			struct fb_str *out)
 {
+	size_t nr_compared = comparisons(plan, m, nr);
 	double alpha = alpha_of(plan, m, nr);
 
 	for (size_t i = 0; i < nr; i++) {
@@ -153,7 +158,8 @@ static void print_plain(const struct fb_plan *plan, const struct fb_measured *m,
 		if (m[i].cause)
 			fb_str_addf(out, "does not build: %s\n", m[i].cause);
 		else
-			fb_str_addf(out, "%zu boots, %zu without a value\n", m[i].nr_boots, bad);
+			fb_str_addf(out, "%zu boot%s, %zu without a value\n", m[i].nr_boots,
+				    fb_plural(m[i].nr_boots), bad);
 		for (size_t j = 0; j < m[i].nr_boots; j++)
 			if (m[i].boots[j].why)
 				fb_str_addf(out, "    seed %llu: %s: %s\n",
@@ -176,12 +182,12 @@ static void print_plain(const struct fb_plan *plan, const struct fb_measured *m,
 			print_series(m, nr, key, names[k], alpha, plan->min_effect, out);
 		}
 	}
-	if (comparisons(plan, m, nr))
+	if (nr_compared)
 		fb_str_addf(out,
 			    "\nIn brackets: 95%% intervals. \"differs\" is wrong for any of %zu "
-			    "comparisons with "
+			    "comparison%s with "
 			    "probability %.2g at most.\n",
-			    comparisons(plan, m, nr), 1 - plan->confidence);
+			    nr_compared, fb_plural(nr_compared), 1 - plan->confidence);
 }
 
 static bool is_measured(const struct fb_measured *m, size_t nr)
@@ -302,7 +308,8 @@ static int dry_run(const struct fb_plan *plan, const struct opts *o, unsigned bo
 {
 	size_t nr_revs = fb_strv_len(o->revs);
 	double s = (double)boots * (double)nr_revs *
-		   (GUESS_BOOT_S + GUESS_CELL_S * (double)plan->nr_cells);
+		   (GUESS_BOOT_S + GUESS_CELL_S * (double)plan->nr_cells),
+	       min = ceil(s / 60);
 	struct fb_str out = FB_STR_INIT;
 	json_auto_t *json = json_object();
 	json_t *cells = json_array();
@@ -310,18 +317,20 @@ static int dry_run(const struct fb_plan *plan, const struct opts *o, unsigned bo
 
 	for (size_t i = 0; i < plan->nr_cells; i++) {
 		FB_CLEANUP(fb_freep) char *key = fb_cell_key(&plan->cells[i]);
+		FB_CLEANUP(fb_freep) char *text = fb_cell_text(&plan->cells[i]);
 		const struct fb_testcase *t = plan->cells[i].testcase;
 		const char *why = t->unavailable ? t->unavailable() : NULL;
 
-		fb_str_addf(&out, "%s%s%s\n", key, why ? "  UNAVAILABLE: " : "", why ? why : "");
+		fb_str_addf(&out, "%s%s%s\n", text, why ? "  UNAVAILABLE: " : "", why ? why : "");
 		json_array_append_new(cells,
 				      json_pack("{s:s, s:s*}", "cell", key, "unavailable", why));
 	}
 	fb_str_addf(&out,
-		    "%zu cells in one boot, %u boots of each of %zu revisions, about %.0f minutes "
-		    "without "
-		    "builds\n",
-		    plan->nr_cells, boots, nr_revs, s / 60);
+		    "%zu cell%s in one boot, %u boot%s of %s%zu revision%s, about %.0f minute%s "
+		    "without builds\n",
+		    plan->nr_cells, fb_plural(plan->nr_cells), boots, fb_plural(boots),
+		    nr_revs == 1 ? "" : "each of ", nr_revs, fb_plural(nr_revs), min,
+		    min == 1 ? "" : "s");
 	json_object_set_new(json, "cells", cells);
 	json_object_set_new(json, "boots", json_integer((json_int_t)boots));
 	json_object_set_new(json, "revs", json_integer((json_int_t)nr_revs));

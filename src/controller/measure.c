@@ -229,6 +229,24 @@ static uint32_t block_of(const char *env, const char **envs, uint32_t *nr)
 	return i;
 }
 
+unsigned fb_measured_least_boots(double alpha)
+{
+	FB_CLEANUP(fb_freep) struct fb_compare_boot *boots = NULL;
+	struct fb_compare_params params = {.alpha = alpha};
+	struct fb_compare c = {0};
+	unsigned n = 0;
+
+	while (c.verdict != FB_COMPARE_DIFFER) {
+		n++;
+		boots = fb_xrealloc(boots, 2 * (size_t)n, sizeof(*boots));
+		for (unsigned i = 0; i < 2 * n; i++)
+			boots[i] = (struct fb_compare_boot){i, 0, i >= n};
+		if (fb_compare_judge(boots, 2 * (size_t)n, &params, &c) < 0)
+			abort(); /* out of memory, as fb_xmalloc() */
+	}
+	return n;
+}
+
 void fb_measured_change(const struct fb_measured *old, const struct fb_measured *new,
 			const char *cell_key, const char *metric, double alpha, double min_effect,
 			struct fb_measured_change *ret)

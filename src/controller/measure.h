@@ -61,4 +61,10 @@ void fb_measured_change(const struct fb_measured *old, const struct fb_measured 
 			const char *cell_key, const char *metric, double alpha, double min_effect,
 			struct fb_measured_change *ret);
 
+/**
+ * fb_measured_least_boots() - Boots of each of two revisions with which fb_measured_change() can
+ * show a difference at all: when no value of the one lies between those of the other.
+ */
+unsigned fb_measured_least_boots(double alpha);
+
 #endif

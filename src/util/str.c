@@ -92,6 +92,11 @@ bool fb_str_has_suffix(const char *s, const char *suffix)
 	return len >= n && !strcmp(s + len - n, suffix);
 }
 
+const char *fb_plural(size_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 size_t fb_utf8_len(const char *text, size_t left)
 {
 	const unsigned char *p = (const unsigned char *)text;

@@ -44,6 +44,9 @@ void fb_str_release(struct fb_str *s);
 bool fb_str_has_prefix(const char *s, const char *prefix);
 bool fb_str_has_suffix(const char *s, const char *suffix);
 
+/** fb_plural() - "" for 1, else "s": the end of what is counted. */
+const char *fb_plural(size_t n);
+
 /** fb_utf8_len() - Length of the strict UTF-8 sequence at @text, 0 when there is none. */
 size_t fb_utf8_len(const char *text, size_t left);
 
