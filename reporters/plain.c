@@ -73,11 +73,6 @@ static void labelled(const char *label, const char *text, struct fb_str *out)
 	fb_str_add(out, "\n");
 }
 
-static const char *plural(size_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
 /* Rounding must not claim certainty: 0.99998 is not 1. */
 static void probability(double p, struct fb_str *out)
 {
@@ -286,9 +281,9 @@ static void numbers(const struct fb_report *r, struct fb_str *out)
 	if (r->has_effect)
 		effect(r, out);
 	fb_str_addf(out, "range:       %.*s..%.*s, %u candidate%s\n", OID_SHOWN, r->good.oid,
-		    OID_SHOWN, r->bad.oid, r->candidates, plural(r->candidates));
+		    OID_SHOWN, r->bad.oid, r->candidates, fb_plural(r->candidates));
 	fb_str_addf(out, "tested:      %u commit%s, %u boot%s\n", r->commits_tested,
-		    plural(r->commits_tested), r->boots, plural(r->boots));
+		    fb_plural(r->commits_tested), r->boots, fb_plural(r->boots));
 	labelled("machine:", r->machine, out);
 	if (r->machine_note)
 		labelled("", r->machine_note, out);
@@ -317,7 +312,7 @@ static void step(const struct fb_report_step *s, bool searched, struct fb_str *o
 			fb_str_add(&text, "- ");
 	}
 	if (s->boots)
-		fb_str_addf(&text, "%u boot%s of all cells ", s->boots, plural(s->boots));
+		fb_str_addf(&text, "%u boot%s of all cells ", s->boots, fb_plural(s->boots));
 	if (s->cause)
 		fb_str_addf(&text, "skipped: %s ", s->cause);
 	if (s->same_as)

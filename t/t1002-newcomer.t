@@ -29,7 +29,7 @@ fb_expect 'the wrong direction is told as such' '
 fb_expect 'measure without any value is 14 and prints no empty heading' '
 	sed "s,command: .*,command: \"false\"," plan.yaml >none.yaml &&
 	fb_must_fail 14 firstbad -C repo measure ../none.yaml -q --boots 1 --rev c1 --rev c2 >out &&
-	fb_grep "1 boots, 1 without a value" out && fb_grep ! "^command|In brackets" out
+	fb_grep "1 boot, 1 without a value" out && fb_grep ! "^command|In brackets" out
 '
 fb_expect 'a metric that no cell gives is told before anything is built' '
 	det "  - {testcase: fio, fs: ext4}" >det.yaml &&

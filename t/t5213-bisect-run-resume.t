@@ -61,7 +61,7 @@ fb_expect 'without a command it goes on, too; bisect auto does as well' '
 	hold 2 "test \$n -lt 23" &&
 	kill_at 2 firstbad -C repo bisect run --json --good c1 "$FB_SCRATCH/hold" && touch go &&
 	firstbad -C repo bisect status >status && fb_grep "not finished" status &&
-	fb_grep "^following exit status" status && fb_grep "^1 boots of [12] commits" status &&
+	fb_grep "^following exit status" status && fb_grep "^1 boot of [12] commit" status &&
 	firstbad -C repo bisect auto -q --json >json && fb_grep "$(git -C repo rev-parse c23)" json &&
 	: >runs && firstbad -C repo bisect run -q --json >out &&
 	test "$(last commit)" = "$(git -C repo rev-parse c23)" && test ! -s runs

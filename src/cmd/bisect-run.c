@@ -157,7 +157,7 @@ int fb_cmd_bisect_run(int argc, char **argv)
 		{"min-effect", 0, FB_OPT_STRING, &o.min_effect, "RATIO",
 		 "smaller changes are not looked for; default: 2% of a value, 10% of flaky runs"},
 		{"confidence", 0, FB_OPT_STRING, &o.confidence, "P", "default: 0.99"},
-		{"max-runs", 0, FB_OPT_UINT, &o.max_runs, "N", "runs in all; default: no limit"},
+		{"max-runs", 0, FB_OPT_UINT, &o.max_runs, "N", "runs in all; default: 0, no limit"},
 		{"first-parent", 0, FB_OPT_FLAG, &o.first_parent, NULL,
 		 "follow only the first parent of merges"},
 		{"session", 0, FB_OPT_STRING, &o.session, "NAME", "take up this session"},

@@ -27,23 +27,26 @@ static void status_text(const struct fb_bisect *b, struct fb_str *out)
 {
 	const char *verdict = fb_json_str(b->session.verdict, "verdict");
 	struct fb_verdict v;
+	uint32_t left;
 
 	fb_str_addf(out, "session %s, %s\n", b->session.name, verdict ? verdict : "not finished");
-	fb_str_addf(out, "range %.12s..%.12s, %u candidates\n",
+	fb_str_addf(out, "range %.12s..%.12s, %u candidate%s\n",
 		    b->range->oid[b->range->good[0]].hex, b->range->oid[b->range->bad].hex,
-		    b->range->nr_candidates);
+		    b->range->nr_candidates, fb_plural(b->range->nr_candidates));
 	if (!b->search) {
-		fb_str_addf(out, "the ends %s compared over the whole matrix, %zu boots\n",
-			    verdict ? "were" : "are being", b->nr_used);
+		fb_str_addf(out, "the ends %s compared over the whole matrix, %zu boot%s\n",
+			    verdict ? "were" : "are being", b->nr_used, fb_plural(b->nr_used));
 		status_change(b, out);
 		return;
 	}
 	fb_search_verdict(b->search, &v);
-	fb_str_addf(out, "following %s\n%zu boots of %u commits, about %.0f boots to go\n",
-		    b->metric, b->nr_used, b->steps, fb_search_boots_to_go(b->search));
+	left = fb_search_left(b->search);
+	fb_str_addf(out, "following %s\n%zu boot%s of %u commit%s, about %.0f to go\n", b->metric,
+		    b->nr_used, fb_plural(b->nr_used), b->steps, fb_plural(b->steps),
+		    fb_search_boots_to_go(b->search));
 	status_change(b, out);
-	fb_str_addf(out, "%u candidates hold %.3g%%, something else %.3f\n",
-		    fb_search_left(b->search), 100 * b->plan->confidence, v.other);
+	fb_str_addf(out, "%u candidate%s %.3g%%, something else %.3f\n", left,
+		    left == 1 ? " holds" : "s hold", 100 * b->plan->confidence, v.other);
 }
 
 /* The most probable commits, best first. */

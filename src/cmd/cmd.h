@@ -72,7 +72,7 @@ struct fb_common {
 
 #define FB_COMMON_OPTS(c)                                                                          \
 	{"repo",    0,	   FB_OPT_STRING,                                                          \
-	 &(c).repo, "DIR", "the kernel tree; default: the current directory"},                     \
+	 &(c).repo, "DIR", "the repository; default: that of the current directory"},              \
 		{"directory", 'C',   FB_OPT_STRING,                                                \
 		 &(c).dir,    "DIR", "change to DIR first, as git -C"},                            \
 		{"json", 0, FB_OPT_FLAG, &(c).json, NULL, "print JSON"},                           \

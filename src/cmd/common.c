@@ -180,7 +180,7 @@ static void draw(const struct fb_progress *p)
 		fb_str_addf(&line, "%u left, ", p->left);
 	if (p->leader[0])
 		fb_str_addf(&line, "%.8s %.0f%%, ", p->leader, 100 * p->posterior);
-	fb_str_addf(&line, "%u boots%s", p->boots, eta);
+	fb_str_addf(&line, "%u boot%s%s", p->boots, fb_plural(p->boots), eta);
 	fprintf(stderr, "\r\033[K%.*s", columns(), fb_str_cstr(&line));
 	fflush(stderr);
 	shown = true;

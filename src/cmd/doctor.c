@@ -30,6 +30,7 @@ static const struct tool {
 	{"mkfs.ext4", "e2fsprogs", "cells with fs: ext4"},
 	{"mkfs.btrfs", "btrfs-progs", "cells with fs: btrfs"},
 	{"mkfs.xfs", "xfsprogs", "cells with fs: xfs"},
+	{"mkfs.f2fs", "f2fs-tools", "cells with fs: f2fs (optional)"},
 	{"fio", "fio", "testcase fio"},
 	{"sysbench", "sysbench", "testcase sysbench-fileio"},
 };

@@ -67,6 +67,7 @@ static int is_fragment(const struct dirent *d)
 static int list_kconfigs(json_t *rows, struct fb_error *err)
 {
 	FB_CLEANUP(fb_freep) char *dir = fb_kconfig_dir();
+	static const char head[] = "# what: ";
 	struct dirent **names = NULL;
 	int nr = scandir(dir, &names, is_fragment, by_name), rc = 0;
 
@@ -78,7 +79,8 @@ static int list_kconfigs(json_t *rows, struct fb_error *err)
 
 		if (rc == 0 && fb_file_read(path, 1 << 20, &text, err) == 0) {
 			const char *s = fb_str_cstr(&text);
-			size_t skip = strspn(s, "# "), len = strcspn(s + skip, "\n");
+			size_t skip = fb_str_has_prefix(s, head) ? strlen(head) : 0,
+			       len = strcspn(s + skip, "\n");
 			FB_CLEANUP(fb_freep)
 			char *name = fb_xstrndup(names[i]->d_name, strlen(names[i]->d_name) - 7);
 			FB_CLEANUP(fb_freep) char *what = fb_xstrndup(s + skip, len);

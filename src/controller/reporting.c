@@ -257,7 +257,7 @@ static void fill_numbers(struct fb_reporting *r, const struct fb_bisect *b, json
 	p->min_effect = b->plan->min_effect;
 }
 
-/* Section 7 of the design: each check is named, also when it was not made. */
+/* What could make a found commit surer: named, so that nobody takes it for done. */
 static void fill_checks(struct fb_reporting *r, const struct fb_bisect *b)
 {
 	static const struct {
