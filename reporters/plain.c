@@ -361,15 +361,20 @@ static bool is_searched(const struct fb_report *r)
 	return false;
 }
 
-static void render(const struct fb_report *r, struct fb_str *out)
+void fb_report_answer(const struct fb_report *r, struct fb_str *out)
 {
-	bool searched = is_searched(r);
-
 	headline(r, out);
 	if (r->nr_changes)
 		changes(r, out);
 	else
 		commits(r->commits, r->nr_commits, out);
+}
+
+static void render(const struct fb_report *r, struct fb_str *out)
+{
+	bool searched = is_searched(r);
+
+	fb_report_answer(r, out);
 	fb_str_add(out, "\n");
 	numbers(r, out);
 	if (r->nr_steps) {

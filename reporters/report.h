@@ -91,6 +91,9 @@ const struct fb_reporter *const *fb_reporters(void);
 /** fb_reporter_find() - By name, or NULL. */
 const struct fb_reporter *fb_reporter_find(const char *name);
 
+/** fb_report_answer() - The verdict in a sentence, and the commits that it names, as plain text. */
+void fb_report_answer(const struct fb_report *report, struct fb_str *out);
+
 extern const struct fb_reporter fb_reporter_json;
 extern const struct fb_reporter fb_reporter_plain;
 

@@ -23,30 +23,50 @@ static void status_change(const struct fb_bisect *b, struct fb_str *out)
 	fb_str_add(out, "\n");
 }
 
+/* What the report begins with. */
+static int status_answer(const struct fb_bisect *b, struct fb_str *out, struct fb_error *err)
+{
+	FB_CLEANUP(fb_reporting_freep) struct fb_reporting *r = NULL;
+
+	if (fb_reporting_new(b, &r, err) < 0)
+		return -1;
+	fb_str_add(out, "\n");
+	fb_report_answer(fb_reporting_report(r), out);
+	return 0;
+}
+
+static void status_search(const struct fb_bisect *b, struct fb_str *out)
+{
+	uint32_t left = fb_search_left(b->search);
+	struct fb_verdict v;
+
+	fb_search_verdict(b->search, &v);
+	fb_str_addf(out, "%u candidate%s %.3g%%, something else %.3f\n", left,
+		    left == 1 ? " holds" : "s hold", 100 * b->plan->confidence, v.other);
+}
+
 static void status_text(const struct fb_bisect *b, struct fb_str *out)
 {
 	const char *verdict = fb_json_str(b->session.verdict, "verdict");
-	struct fb_verdict v;
-	uint32_t left;
 
-	fb_str_addf(out, "session %s, %s\n", b->session.name, verdict ? verdict : "not finished");
+	fb_str_addf(out, "session %s, %s\n", b->session.name,
+		    verdict ? verdict : "open: not finished");
 	fb_str_addf(out, "range %.12s..%.12s, %u candidate%s\n",
 		    b->range->oid[b->range->good[0]].hex, b->range->oid[b->range->bad].hex,
 		    b->range->nr_candidates, fb_plural(b->range->nr_candidates));
-	if (!b->search) {
+	if (b->search) {
+		fb_str_addf(out, "following %s\n%zu boot%s of %u commit%s", b->metric, b->nr_used,
+			    fb_plural(b->nr_used), b->steps, fb_plural(b->steps));
+		if (!verdict)
+			fb_str_addf(out, ", about %.0f to go", fb_search_boots_to_go(b->search));
+		fb_str_add(out, "\n");
+	} else {
 		fb_str_addf(out, "the ends %s compared over the whole matrix, %zu boot%s\n",
 			    verdict ? "were" : "are being", b->nr_used, fb_plural(b->nr_used));
-		status_change(b, out);
-		return;
 	}
-	fb_search_verdict(b->search, &v);
-	left = fb_search_left(b->search);
-	fb_str_addf(out, "following %s\n%zu boot%s of %u commit%s, about %.0f to go\n", b->metric,
-		    b->nr_used, fb_plural(b->nr_used), b->steps, fb_plural(b->steps),
-		    fb_search_boots_to_go(b->search));
 	status_change(b, out);
-	fb_str_addf(out, "%u candidate%s %.3g%%, something else %.3f\n", left,
-		    left == 1 ? " holds" : "s hold", 100 * b->plan->confidence, v.other);
+	if (b->search && !verdict)
+		status_search(b, out);
 }
 
 /* The most probable commits, best first. */
@@ -78,24 +98,30 @@ static int status_leaders(const struct fb_bisect *b, struct fb_str *out, json_t 
 	return 0;
 }
 
+/* What is known, as in the line of `bisect run --json`, and where the search stands. */
 static json_t *status_json(const struct fb_bisect *b, json_t *leaders)
 {
-	const char *verdict = fb_json_str(b->session.verdict, "verdict");
-	json_t *o =
-		json_pack("{s:s, s:s, s:i, s:i, s:O}", "session", b->session.name, "verdict",
-			  verdict ? verdict : "open", "candidates", (int)b->range->nr_candidates,
-			  "commits_tested", (int)b->steps, "leaders", leaders);
+	const struct fb_range *r = b->range;
+	json_auto_t *known = fb_bisect_so_far(b);
+	json_t *o = json_copy(known), *range = json_object(), *good = json_array();
 	json_t *skipped = json_array();
 
-	for (uint32_t i = 0; i < b->range->nr; i++)
+	for (uint32_t i = 0; i < r->nr; i++)
 		if (b->node[i].cause)
-			json_array_append_new(skipped, json_string(b->range->oid[i].hex));
+			json_array_append_new(skipped, json_string(r->oid[i].hex));
+	for (uint32_t i = 0; i < r->nr_good; i++)
+		json_array_append_new(good, json_string(r->oid[r->good[i]].hex));
+	json_object_set_new(range, "good", good);
+	json_object_set_new(range, "bad", json_string(r->oid[r->bad].hex));
+	json_object_set_new(o, "session", json_string(b->session.name));
+	json_object_set_new(o, "range", range);
+	json_object_set_new(o, "candidates", json_integer(r->nr_candidates));
+	json_object_set(o, "leaders", leaders);
 	json_object_set_new(o, "skipped", skipped);
-	if (b->search) {
+	if (b->search && !b->session.verdict) {
 		json_object_set_new(o, "left", json_integer(fb_search_left(b->search)));
 		json_object_set_new(o, "boots_to_go", json_real(fb_search_boots_to_go(b->search)));
 	}
-	json_object_set_new(o, "boots", json_integer((json_int_t)b->nr_used));
 	return o;
 }
 
@@ -117,7 +143,8 @@ int fb_cmd_bisect_status(int argc, char **argv)
 	    fb_bisect_cmd_read(&c, &common, first < argc ? argv[first] : NULL, &err) < 0)
 		return fb_fail(&err);
 	status_text(c.b, &out);
-	if (status_leaders(c.b, &out, leaders, &err) < 0)
+	if ((c.b->session.verdict ? status_answer(c.b, &out, &err)
+				  : status_leaders(c.b, &out, leaders, &err)) < 0)
 		return fb_fail(&err);
 	if (common.json) {
 		json = status_json(c.b, leaders);
