@@ -13,7 +13,7 @@ oid()
 world_new 40 && world_set 15 29 80 && world_set 30 40 60 && world_make || exit 1
 
 fb_expect 'two steps: both commits, not what leads least badly' '
-	fb_must_fail 13 firstbad -C repo bisect auto -q --plan ../plan.yaml c40 c1 >report &&
+	fb_must_fail 13 firstbad -C repo bisect auto --plan ../plan.yaml c40 c1 >report 2>err &&
 	firstbad -C repo bisect status >status &&
 	fb_grep "^session [0-9a-f]+, something-else" status && fb_grep "^range .*, 39 candidates" status &&
 	sed -n "1,/^metric/p" report | grep -v "^metric" >answer && test -s answer &&
@@ -21,6 +21,9 @@ fb_expect 'two steps: both commits, not what leads least badly' '
 	fb_grep "^score changed in two steps" tail &&
 	fb_grep "^  $(oid c15) " tail && fb_grep "^  $(oid c30) " tail &&
 	fb_grep "^change -[34]" status && fb_grep ! "candidates hold|to go" status
+'
+fb_expect 'the progress of it names what leads, which is no commit' '
+	tail -n 1 err >last && fb_grep "left, something else 9[0-9]\.[0-9]%$" last
 '
 fb_expect 'the same for programs: verdict, commits, range, metric and change' '
 	firstbad -C repo bisect status --json | tr -d "\n " >json &&

@@ -77,8 +77,12 @@ static void show(struct fb_bisect *b, struct fb_lab *lab)
 	fb_search_verdict(b->search, &v);
 	s->boots = v.boots;
 	s->left = fb_search_left(b->search);
-	if (leader != UINT32_MAX)
+	if (v.other > s->posterior) {
+		s->posterior = v.other;
+		snprintf(s->leader, sizeof(s->leader), "something else");
+	} else if (leader != UINT32_MAX) {
 		snprintf(s->leader, sizeof(s->leader), "%.12s", b->range->oid[leader].hex);
+	}
 	if (lab->nr_boots) {
 		double boot_s = (double)lab->boot_ns / lab->nr_boots / FB_NS_PER_S;
 		double build_s =

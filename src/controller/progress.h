@@ -11,7 +11,7 @@ struct fb_progress {
 	unsigned step;	   /* commits looked at so far */
 	uint32_t left;	   /* candidates in the set that holds the confidence; 0: not known */
 	double posterior;  /* of the leader; < 0: not known */
-	char leader[13];   /* its abbreviated id, or "" */
+	char leader[15];   /* its abbreviated id, "something else", or "" */
 	unsigned boots;	   /* recorded so far */
 	double eta_s;	   /* < 0: not known */
 };
