@@ -28,8 +28,10 @@ fb_expect 'a session that cannot start is not the one that is taken up later' '
 	i=0 && until test -s count && test "$(wc -l <count)" -ge 3 || test $i -gt 300; do
 		sleep 0.1; i=$((i + 1)); done &&
 	firstbad -C repo list sessions >before &&
-	fb_must_fail 64 firstbad -C repo bisect auto -q --plan ../plan.yaml c12 c2 2>err2 &&
+	fb_must_fail 75 firstbad -C repo bisect auto -q --plan ../plan.yaml c12 c2 2>err2 &&
 	fb_grep "another session of this worktree" err2 &&
+	fb_must_fail 75 firstbad -C repo bisect auto --plan ../plan.yaml c12 c1 2>err2 &&
+	fb_grep "session [0-9a-f]* is being run by another process" err2 && test "$(wc -l <err2)" -eq 1 &&
 	firstbad -C repo list sessions >after && fb_cmp before after &&
 	firstbad -C repo bisect status >status &&
 	kill -TERM $pid && rc=0 && { wait $pid || rc=$?; } && test $rc = 76

@@ -23,7 +23,6 @@ static const char about[] =
 static int begin(const struct auto_opts *o, struct fb_bisect_cmd *c, char **revs, int nr_revs,
 		 bool *ret_fresh, struct fb_error *err)
 {
-	struct fb_observer observer = fb_progress_observer(&o->common);
 	FB_CLEANUP(fb_freep) struct fb_oid *good = fb_xcalloc((size_t)nr_revs, sizeof(*good));
 	struct fb_bisect_args args = {.cell = -1, .good = good, .first_parent = o->first_parent};
 	int same = 0;
@@ -46,7 +45,7 @@ static int begin(const struct auto_opts *o, struct fb_bisect_cmd *c, char **revs
 		if (fb_history_resolve(c->history, revs[i], &good[args.nr_good++], err) < 0)
 			return -1;
 	if (!o->fresh)
-		same = fb_bisect_cmd_find_same(c, &args, &observer, err);
+		same = fb_bisect_cmd_find_same(c, &args, err);
 	*ret_fresh = same == 0;
 	if (same)
 		return same < 0 ? -1 : 0;

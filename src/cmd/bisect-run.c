@@ -90,7 +90,7 @@ static int begin(const struct run_opts *o, struct fb_bisect_cmd *c, char **words
 	    fb_command_hash(argv, hash, err) < 0 || load_plan(o, argv, &c->plan, err) < 0)
 		return -1;
 	if (!o->fresh)
-		same = fb_bisect_cmd_find_same(c, &args, &observer, err);
+		same = fb_bisect_cmd_find_same(c, &args, err);
 	*ret_fresh = same == 0;
 	if (same)
 		return same < 0 ? -1 : 0;

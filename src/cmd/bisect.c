@@ -45,10 +45,8 @@ int fb_bisect_cmd_find(struct fb_bisect_cmd *c, const char *name, struct fb_erro
 }
 
 int fb_bisect_cmd_find_same(struct fb_bisect_cmd *c, const struct fb_bisect_args *args,
-			    const struct fb_observer *observer, struct fb_error *err)
+			    struct fb_error *err)
 {
-	FB_CLEANUP(fb_freep) char *text = NULL;
-	struct fb_progress p = {.posterior = -1, .eta_s = -1};
 	int found = fb_store_session_find(c->store, fb_history_workdir(c->history), NULL, "bisect",
 					  &c->session, err);
 
@@ -63,12 +61,7 @@ int fb_bisect_cmd_find_same(struct fb_bisect_cmd *c, const struct fb_bisect_args
 		fb_session_release(&c->session);
 		return 0;
 	}
-	text = fb_xasprintf(
-		"taking up session %s, begun by the same command line (--fresh begins anew)",
-		c->session.name);
-	p.text = text;
-	if (observer->tell)
-		observer->tell(observer->ctx, &p);
+	c->taken_up = true;
 	return 1;
 }
 
@@ -164,6 +157,11 @@ int fb_bisect_cmd_run(struct fb_bisect_cmd *c, const struct fb_common *common, c
 			fb_store_session_drop(c->store, c->b->session.id, &drop_err);
 		return -1;
 	}
+	if (c->taken_up)
+		fb_lab_tell(c->lab,
+			    "taking up session %s, begun by the same command line (--fresh begins "
+			    "anew)",
+			    c->b->session.name);
 	if (fb_bisect_run(c->b, c->lab, err) == 0)
 		return 0;
 	if (err->code == FB_ERROR_STOPPED) {

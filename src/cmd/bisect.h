@@ -14,6 +14,7 @@ struct fb_bisect_cmd {
 	struct fb_session session; /* until it is loaded */
 	struct fb_bisect *b;
 	struct fb_lab *lab;
+	bool taken_up; /* by fb_bisect_cmd_find_same(), which the user is told */
 };
 
 /** fb_bisect_cmd_open() - Change directory, open the repository and the store. */
@@ -33,12 +34,12 @@ int fb_bisect_cmd_read(struct fb_bisect_cmd *c, const struct fb_common *common, 
 
 /**
  * fb_bisect_cmd_find_same() - The newest session of this worktree, if it is unfinished and was
- * begun with equal arguments and c->plan; told to @observer.
+ * begun with equal arguments and c->plan.
  *
  * Return: 1 found, 0 not, -1 error.
  */
 int fb_bisect_cmd_find_same(struct fb_bisect_cmd *c, const struct fb_bisect_args *args,
-			    const struct fb_observer *observer, struct fb_error *err);
+			    struct fb_error *err);
 
 /**
  * fb_bisect_cmd_begin() - Store a new session.

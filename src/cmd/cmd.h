@@ -23,7 +23,7 @@ enum fb_exit {
 	FB_EXIT_MISSING = 69,	 /* a program, package or machine kind is not there */
 	FB_EXIT_FAILED = 70,	 /* anything else went wrong */
 	FB_EXIT_SYSTEM = 74,	 /* disk full and other system errors */
-	FB_EXIT_INFRA = 75,	 /* the lab failed again and again: try later */
+	FB_EXIT_INFRA = 75,	 /* the lab failed, or another process uses it: try later */
 	FB_EXIT_STOPPED = 76,	 /* stopped by SIGINT or SIGTERM; run again to go on */
 };
 

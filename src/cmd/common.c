@@ -38,6 +38,7 @@ int fb_fail(const struct fb_error *err)
 	case FB_ERROR_STORE:
 		return FB_EXIT_SYSTEM;
 	case FB_ERROR_INFRA:
+	case FB_ERROR_BUSY:
 		return FB_EXIT_INFRA;
 	case FB_ERROR_STOPPED:
 		return FB_EXIT_STOPPED;
@@ -179,7 +180,7 @@ static void draw(const struct fb_progress *p)
 	if (p->left)
 		fb_str_addf(&line, "%u left, ", p->left);
 	if (p->leader[0])
-		fb_str_addf(&line, "%.8s %.0f%%, ", p->leader, 100 * p->posterior);
+		fb_str_addf(&line, "%s %.0f%%, ", p->leader, 100 * p->posterior);
 	fb_str_addf(&line, "%u boot%s%s", p->boots, fb_plural(p->boots), eta);
 	fprintf(stderr, "\r\033[K%.*s", columns(), fb_str_cstr(&line));
 	fflush(stderr);

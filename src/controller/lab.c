@@ -102,7 +102,7 @@ static int lock_dir(const char *dir, const char *what, struct fb_error *err)
 
 		close(fd);
 		if (errnum == EWOULDBLOCK)
-			return fb_error_set(err, FB_ERROR_USAGE,
+			return fb_error_set(err, FB_ERROR_BUSY,
 					    "%s is being run by another process", what);
 		return fb_error_set_sys(err, errnum, "lock '%s'", path);
 	}

@@ -51,7 +51,7 @@ struct fb_lab_setup {
 /**
  * fb_lab_open() - Make the session's worktree, guest bundle and engine.
  *
- * Errors: FB_ERROR_MISSING (tool or machine kind), FB_ERROR_USAGE when another process runs this
+ * Errors: FB_ERROR_MISSING (tool or machine kind), FB_ERROR_BUSY when another process runs this
  * session, and those of the parts.
  */
 int fb_lab_open(const struct fb_lab_setup *setup, struct fb_lab **ret, struct fb_error *err);

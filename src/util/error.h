@@ -19,6 +19,7 @@ enum fb_error_code {
 	FB_ERROR_STORE,	  /* the database */
 	FB_ERROR_STOPPED, /* a signal asked us to stop; everything finished is kept */
 	FB_ERROR_DAMAGED, /* an object of the repository cannot be read, or lacks another one */
+	FB_ERROR_BUSY,	  /* another process is at it */
 };
 
 struct fb_error {
