@@ -38,6 +38,11 @@ fb_expect 'a metric that no cell gives is told before anything is built' '
 	fb_must_fail 64 firstbad -C repo bisect auto --plan ../det.yaml --metric fio.write_iop c6 c1 2>err &&
 	fb_grep "did you mean .fio.write_iops" err
 '
+fb_expect 'bisect auto in what is no kernel tree: one error before any session' '
+	firstbad -C repo list sessions >before &&
+	fb_must_fail 64 firstbad -C repo bisect auto --plan ../det.yaml c6 c1 2>err && one_error &&
+	fb_grep "no kernel tree .*bisect run" err && firstbad -C repo list sessions >after && fb_cmp before after
+'
 fb_expect 'a machine that does not exist yet is refused' '
 	for m in ssh ssh:foo; do
 		det "  - {testcase: fio, fs: ext4}" | sed "s/deterministic/$m/" >m.yaml &&

@@ -16,6 +16,27 @@ static const char about[] =
 	"revisions as the newest unfinished session of this worktree, that one is taken up\n"
 	"again.";
 
+/* Told before a session is there: its builds would only fail, one after the other. */
+static int check_tree(struct fb_bisect_cmd *c, const struct fb_oid *bad, struct fb_error *err)
+{
+	static const char *const files[] = {"Kbuild", "Makefile"};
+
+	if (fb_machine_find(c->plan->machine) == FB_MACHINE_COMMAND)
+		return 0;
+	for (size_t i = 0; i < FB_ARRAY_SIZE(files); i++) {
+		int holds = fb_history_holds(c->history, bad, files[i], err);
+
+		if (holds < 0)
+			return -1;
+		if (!holds)
+			return fb_error_set(err, FB_ERROR_USAGE,
+					    "%.12s is no kernel tree (no %s): 'firstbad bisect run "
+					    "CMD' bisects any other project",
+					    bad->hex, files[i]);
+	}
+	return 0;
+}
+
 /*
  * The session of the command line: made, or taken up when it was begun before.
  * @ret_fresh: whether it was made.
@@ -44,6 +65,8 @@ static int begin(const struct auto_opts *o, struct fb_bisect_cmd *c, char **revs
 	for (int i = 1; i < nr_revs; i++)
 		if (fb_history_resolve(c->history, revs[i], &good[args.nr_good++], err) < 0)
 			return -1;
+	if (check_tree(c, &args.bad, err) < 0)
+		return -1;
 	if (!o->fresh)
 		same = fb_bisect_cmd_find_same(c, &args, err);
 	*ret_fresh = same == 0;
