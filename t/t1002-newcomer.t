@@ -160,6 +160,12 @@ fb_expect 'files that are not there are wrong input' '
 	fb_must_fail 64 firstbad simulate --dag nosuch --shift 1 2>err && one_error && fb_grep nosuch err &&
 	fb_must_fail 64 firstbad doctor --kernel /nonexist 2>err && one_error && fb_grep /nonexist err
 '
+fb_expect 'what is no kernel is not booted to probe the machines' '
+	for f in "$(command -v git)" plan.yaml repo; do
+		fb_must_fail 64 firstbad doctor --kernel "$f" 2>err && one_error &&
+		fb_grep "is no vmlinux and no bzImage" err || exit 1
+	done
+'
 if fb_have qemu-system-x86_64; then
 	fb_expect 'doctor says how to try a machine that was never tried' '
 		firstbad doctor >out && for m in deterministic tcg; do

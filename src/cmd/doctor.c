@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `firstbad doctor`: what works on this host, and what to do about the rest. */
+#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,8 @@
 #include "src/util/json.h"
 #include "src/util/proc.h"
 #include "src/util/util.h"
+
+#define BZIMAGE_MAGIC_AT 0x202
 
 /* What each program is for, and the Debian package that has it. */
 static const struct tool {
@@ -128,6 +131,43 @@ static int check_machines(json_t *rows, const char *kernel, struct fb_error *err
 	return 0;
 }
 
+/* An ELF file that is linked to the kernel's half of the addresses, or a bzImage. */
+static bool is_kernel(FILE *f)
+{
+	char magic[4];
+	Elf64_Ehdr eh;
+	Elf64_Phdr ph;
+
+	if (fread(&eh, sizeof(eh), 1, f) != 1)
+		return false;
+	if (memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0)
+		return fseek(f, BZIMAGE_MAGIC_AT, SEEK_SET) == 0 &&
+		       fread(magic, sizeof(magic), 1, f) == 1 && !memcmp(magic, "HdrS", 4);
+	if (eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_phentsize != sizeof(ph) ||
+	    fseek(f, (long)eh.e_phoff, SEEK_SET) < 0)
+		return false;
+	for (unsigned i = 0; i < eh.e_phnum && fread(&ph, sizeof(ph), 1, f) == 1; i++)
+		if (ph.p_type == PT_LOAD && ph.p_vaddr >> 63)
+			return true;
+	return false;
+}
+
+/* The verdict of a probe boot is kept, so it must be that of a kernel. */
+static int check_kernel(const char *path, struct fb_error *err)
+{
+	FILE *f = fopen(path, "re");
+	bool kernel;
+
+	if (!f)
+		return fb_error_set(err, FB_ERROR_USAGE, "--kernel '%s': %s", path,
+				    strerror(errno));
+	kernel = is_kernel(f);
+	fclose(f);
+	return kernel ? 0
+		      : fb_error_set(err, FB_ERROR_USAGE,
+				     "--kernel '%s' is no vmlinux and no bzImage", path);
+}
+
 int fb_cmd_doctor(int argc, char **argv)
 {
 	struct fb_common common = {0};
@@ -155,10 +195,8 @@ int fb_cmd_doctor(int argc, char **argv)
 	if (fb_at_most(argc, argv, first, &err) < 0 || fb_enter(&common, &err) < 0 ||
 	    fb_dirs_check(&err) < 0)
 		return fb_fail(&err);
-	if (kernel && access(kernel, R_OK) < 0) {
-		fb_error_set(&err, FB_ERROR_USAGE, "--kernel '%s': %s", kernel, strerror(errno));
+	if (kernel && check_kernel(kernel, &err) < 0)
 		return fb_fail(&err);
-	}
 	check_tools(rows);
 	check_disk(rows, "cache", fb_dir_cache());
 	check_disk(rows, "data", fb_dir_data());
