@@ -3,7 +3,7 @@
 . "${top_srcdir:-.}/t/test-lib.sh"
 
 fb_have cc pkg-config || fb_skip_all "no cc or pkg-config"
-flags=$(pkg-config --cflags libgit2 jansson sqlite3 libfyaml libarchive libRmath nettle cmocka 2>/dev/null) ||
+flags=$(pkg-config --cflags libgit2 zlib jansson sqlite3 libfyaml libarchive libRmath nettle cmocka 2>/dev/null) ||
 	flags=
 
 for header in $(cd "$top_srcdir" && find bisect testcases reporters src t -name '*.h' | sort); do

@@ -282,4 +282,27 @@ fb_expect 'a damaged object is one error, and no mistake of the user: 70' '
 	done
 '
 
+fb_expect 'a commit that ends too early is the same error, at once' '
+	history 19 && o=$(git -C repo rev-parse c10) && o=repo/.git/objects/$(echo "$o" | sed "s,^..,&/,") &&
+	chmod u+w "$o" && truncate -s 60 "$o" &&
+	fb_must_fail 70 timeout 60 firstbad -C repo bisect run -q --fresh --good c1 true 2>err &&
+	fb_grep "^firstbad: .*/objects/.* is damaged" err
+'
+
+# What git would do with such a tree is an empty directory, and that is no error to it.
+fb_expect 'a tree that is missing, or is something else, is not measured: 70' '
+	fast="test \$(cat speed) = 100" && for with in nothing c1:speed; do
+		rm -rf repo && git init -q repo && for i in 1 2 3 4 5 6 7 8 9; do
+			test $i -lt 9 && echo 100 >repo/speed || echo 50 >repo/speed
+			echo $i >repo/n && git -C repo add -A && git -C repo commit -q -m "change $i" &&
+			git -C repo tag c$i || exit 1
+		done && file() { git -C repo rev-parse "$1" | sed "s,^..,repo/.git/objects/&/,"; } &&
+		tree=$(file "c5^{tree}") && rm -f "$tree" &&
+		{ test $with = nothing || cp "$(file $with)" "$tree"; } &&
+		fb_must_fail 70 run -q --fresh --good c1 sh -c "$fast" 2>err &&
+		fb_grep "^firstbad: .*$(git -C repo rev-parse --short=12 c5)" err ||
+		{ echo "$with"; exit 1; }
+	done
+'
+
 fb_done

@@ -432,6 +432,92 @@ static void wrong_ends_are_told_apart(void **state)
 	free(repo);
 }
 
+/* The first @len bytes of the file of loose object @oid, or all when it is shorter. */
+static void cut_object(const char *repo, const char *oid, long len)
+{
+	char *path = fb_xasprintf("%s/.git/objects/%.2s/%s", repo, oid, oid + 2);
+
+	assert_int_equal(chmod(path, 0644), 0);
+	assert_int_equal(truncate(path, len), 0);
+	free(path);
+}
+
+static off_t size_of_object(const char *repo, const char *oid)
+{
+	char *path = fb_xasprintf("%s/.git/objects/%.2s/%s", repo, oid, oid + 2);
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	free(path);
+	return st.st_size;
+}
+
+/* libgit2 1.5.1 alone reads such a commit for ever. */
+static void object_that_ends_too_early_is_an_error(void **state)
+{
+	struct fb_error err = FB_ERROR_INIT;
+	char *repo = in_dir("repo"), *shared = in_dir("shared"), *url, *brief;
+	struct fb_oid end, start, mid, got;
+	struct fb_commit c;
+	struct fb_history *h;
+	struct fb_range *r;
+
+	git_history(repo, "roots");
+	url = realpath(repo, NULL);
+	git_run(".", "clone", "-q", "--shared", url, shared);
+	h = open_history(repo);
+	end = resolve(h, "z");
+	mid = resolve(h, "a2");
+	start = resolve(h, "a1");
+	fb_history_free(h);
+	/* The end of the checksum, half of it, nothing: a power cut leaves any of these. */
+	for (off_t len = size_of_object(repo, mid.hex) - 1; len >= 0; len = len ? len / 2 : -1) {
+		cut_object(repo, mid.hex, len);
+		h = open_history(repo);
+		assert_int_equal(fb_history_range(h, &end, &start, 1, 0, &r, &err), -1);
+		assert_error(&err, FB_ERROR_DAMAGED, "is damaged");
+		assert_int_equal(fb_history_commit(h, &mid, &c, &err), -1);
+		assert_error(&err, FB_ERROR_DAMAGED, mid.hex + 2);
+		assert_int_equal(fb_history_resolve(h, "a2", &got, &err), -1);
+		assert_error(&err, FB_ERROR_DAMAGED, "is damaged");
+		brief = fb_xasprintf("%.8s", mid.hex);
+		assert_int_equal(fb_history_resolve(h, brief, &got, &err), -1);
+		assert_error(&err, FB_ERROR_DAMAGED, "is damaged");
+		free(brief);
+		fb_history_free(h);
+		h = open_history(shared);
+		assert_int_equal(fb_history_commit(h, &mid, &c, &err), -1);
+		assert_error(&err, FB_ERROR_DAMAGED, "is damaged");
+		fb_history_free(h);
+	}
+	free(url);
+	free(shared);
+	free(repo);
+}
+
+/* What git reads from a pack it does not miss. */
+static void object_in_a_pack_may_be_damaged_beside_it(void **state)
+{
+	struct fb_error err = FB_ERROR_INIT;
+	char *repo = in_dir("repo");
+	struct fb_commit c = {0};
+	struct fb_history *h;
+	struct fb_oid oid;
+
+	git_history(repo, "roots");
+	h = open_history(repo);
+	oid = resolve(h, "a1");
+	fb_history_free(h);
+	git_run(repo, "repack", "-q", "-a");
+	cut_object(repo, oid.hex, 40);
+	h = open_history(repo);
+	assert_ok(fb_history_commit(h, &oid, &c, &err), &err);
+	assert_string_equal(c.oid.hex, oid.hex);
+	fb_commit_release(&c);
+	fb_history_free(h);
+	free(repo);
+}
+
 static void shallow_clone_ends_where_it_was_cut(void **state)
 {
 	struct fb_error err = FB_ERROR_INIT;
@@ -938,6 +1024,8 @@ int main(int argc, char **argv)
 		CLAIM(range_of_random_histories_is_what_reachability_says),
 		CLAIM(rebuilt_tag_has_its_merge_bases_in_the_range),
 		CLAIM(wrong_ends_are_told_apart),
+		CLAIM(object_that_ends_too_early_is_an_error),
+		CLAIM(object_in_a_pack_may_be_damaged_beside_it),
 		CLAIM(shallow_clone_ends_where_it_was_cut),
 		CLAIM(range_of_100000_commits_is_quick),
 		CLAIM(names_mean_what_git_says),

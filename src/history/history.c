@@ -114,7 +114,7 @@ int fb_history_open(const char *dir, struct fb_history **ret, struct fb_error *e
 	if (git_repository_odb(&h->odb, h->repo) < 0)
 		return fb_git_error(err, "open the objects of '%s'", dir);
 	h->gitdir = real_name(git_repository_commondir(h->repo), err);
-	if (!h->gitdir)
+	if (!h->gitdir || fb_loose_check(h, err) < 0)
 		return -1;
 	workdir = git_repository_workdir(h->repo);
 	h->workdir = workdir ? real_name(workdir, err) : fb_xstrdup(h->gitdir);

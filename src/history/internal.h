@@ -22,6 +22,11 @@ struct fb_history {
  */
 int fb_git_error(struct fb_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/**
+ * fb_loose_check() - From now on a damaged loose object is an error and nothing that libgit2 sees.
+ */
+int fb_loose_check(const struct fb_history *history, struct fb_error *err);
+
 /* A commit object in pieces, which point into its text. */
 struct fb_raw_commit {
 	git_oid tree;

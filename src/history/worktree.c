@@ -869,11 +869,28 @@ static int clean(struct fb_worktree *wt, struct fb_error *err)
 	return run_git(wt, wt->admin, true, args, err);
 }
 
+/*
+ * git 2.39 takes a tree that it cannot read for an empty one: it says so, removes every file and
+ * exits with 0. Asked of git, which fetches what a partial clone has not got yet.
+ */
+static int check_tree(struct fb_worktree *wt, const struct fb_oid *oid, struct fb_error *err)
+{
+	FB_CLEANUP(fb_proc_result_release) struct fb_proc_result result = {0};
+	FB_CLEANUP(fb_freep) char *tree = fb_xasprintf("%s^{tree}", oid->hex);
+	const char *args[] = {"cat-file", "-e", tree, NULL};
+
+	if (start_git(wt, wt->admin, true, args, &result, err) == 0)
+		return 0;
+	if (err->code == FB_ERROR_CHILD && result.end == FB_PROC_EXITED)
+		err->code = FB_ERROR_DAMAGED;
+	return fb_error_wrap(err, "no tree");
+}
+
 static int checkout(struct fb_worktree *wt, const struct fb_oid *oid, struct fb_error *err)
 {
 	const char *args[] = {"checkout", "--quiet", "--force", "--detach", oid->hex, "--", NULL};
 
-	return run_git(wt, wt->admin, true, args, err);
+	return check_tree(wt, oid, err) < 0 ? -1 : run_git(wt, wt->admin, true, args, err);
 }
 
 /*
