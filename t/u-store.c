@@ -593,6 +593,8 @@ static void strange_files_are_refused_and_left_alone(void **state)
 	fb_store_free(open_store());
 	poke_be32(path, 60, 1000);
 	must_not_open(path, FB_ERROR_STORE, "newer firstbad (schema 1000");
+	poke_be32(path, 60, UINT32_MAX);
+	must_not_open(path, FB_ERROR_STORE, "damaged: its schema is -1");
 	poke_be32(path, 60, 1);
 	poke_be32(path, 68, 0);
 	assert_ok(fb_file_read(path, 1 << 20, &before, &err), &err);

@@ -308,6 +308,36 @@ static int learn_choice(struct fb_bisect *b, int cell, const char *metric, struc
 	return 0;
 }
 
+/* What firstbad itself would not have written: the code that follows relies on it. */
+static int check_event(const struct fb_bisect *b, const char *kind, const json_t *data,
+		       struct fb_error *err)
+{
+	static const struct {
+		const char *kind, *string; /* which must be there */
+		bool of_search, of_survey;
+	} kinds[] = {
+		{"choice", "metric", false, false}, {"kernel", "signature", false, false},
+		{"skip", "cause", false, false},    {"failure", "why", false, false},
+		{"value", NULL, true, false},	    {"status", NULL, true, false},
+		{"survey", NULL, false, true},
+	};
+	json_int_t cell = json_integer_value(json_object_get(data, "cell"));
+
+	for (size_t i = 0; i < FB_ARRAY_SIZE(kinds); i++) {
+		if (strcmp(kind, kinds[i].kind))
+			continue;
+		if (kinds[i].string && !fb_json_str(data, kinds[i].string))
+			return fb_error_set(err, FB_ERROR_STORE, "'%s' without its %s", kind,
+					    kinds[i].string);
+		if ((kinds[i].of_search && !b->search) || (kinds[i].of_survey && !b->survey))
+			return fb_error_set(err, FB_ERROR_STORE, "'%s' out of place", kind);
+	}
+	if (cell < 0 || (size_t)cell >= b->plan->nr_cells)
+		return fb_error_set(err, FB_ERROR_STORE, "no cell %lld in its plan",
+				    (long long)cell);
+	return 0;
+}
+
 static int learn(struct fb_bisect *b, const char *kind, json_t *data, struct fb_error *err)
 {
 	uint32_t node = 0;
@@ -315,6 +345,8 @@ static int learn(struct fb_bisect *b, const char *kind, json_t *data, struct fb_
 	json_int_t boot = json_integer_value(json_object_get(data, "boot"));
 	int status = (int)json_integer_value(json_object_get(data, "status"));
 
+	if (check_event(b, kind, data, err) < 0)
+		return -1;
 	if (!strcmp(kind, "choice"))
 		return learn_choice(b, (int)json_integer_value(json_object_get(data, "cell")),
 				    fb_json_str(data, "metric"), err);
@@ -363,6 +395,26 @@ int fb_record(struct fb_bisect *b, const char *kind, json_t *data_new, struct fb
 	return learn(b, kind, data, err);
 }
 
+/* @verdict: NULL of a session that is not done. */
+static int check_verdict(json_t *verdict, struct fb_error *err)
+{
+	json_t *commits = json_object_get(verdict, "commits"), *hex;
+	const char *name = fb_json_str(verdict, "verdict");
+	struct fb_oid oid;
+	size_t i;
+
+	if (verdict && (!name || fb_verdict_find(name) < 0))
+		return fb_error_set(err, FB_ERROR_STORE, "its verdict is none");
+	if (name && fb_verdict_find(name) == FB_VERDICT_FOUND && !json_array_size(commits))
+		return fb_error_set(err, FB_ERROR_STORE, "its verdict names no commit");
+	json_array_foreach(commits, i, hex)
+	{
+		if (oid_of(json_string_value(hex), &oid, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int fb_bisect_load(struct fb_store *store, struct fb_history *history, const struct fb_plan *plan,
 		   struct fb_session *session, struct fb_bisect **ret, struct fb_error *err)
 {
@@ -372,6 +424,8 @@ int fb_bisect_load(struct fb_store *store, struct fb_history *history, const str
 	json_t *event;
 	size_t i;
 
+	if (check_verdict(session->verdict, err) < 0)
+		return fb_error_wrap(err, "session %s is damaged", session->name);
 	b->store = store;
 	b->history = history;
 	b->plan = plan;
@@ -391,11 +445,15 @@ int fb_bisect_load(struct fb_store *store, struct fb_history *history, const str
 	b->session.id = session->id;
 	if (fb_store_events(store, session->id, &events, err) < 0)
 		return -1;
-	json_array_foreach(events, i, event) if (learn(b, fb_json_str(event, "kind"),
-						       json_object_get(event, "data"), err) <
-						 0) return fb_error_wrap(err,
-									 "session %s, event %zu",
-									 session->name, i + 1);
+	json_array_foreach(events, i, event)
+	{
+		const char *kind = fb_json_str(event, "kind");
+
+		if (learn(b, kind ? kind : "", json_object_get(event, "data"), err) == 0)
+			continue;
+		return fb_error_wrap(err, "session %s%s, event %zu", session->name,
+				     err->code == FB_ERROR_STORE ? " is damaged" : "", i + 1);
+	}
 	json_decref(b->session.args);
 	b->session = copy;
 	memset(session, 0, sizeof(*session));

@@ -44,6 +44,9 @@ static int check_identity(sqlite3 *db, struct fb_error *err)
 		return 0;
 	if (id != FB_STORE_APPLICATION_ID)
 		return fb_error_set(err, FB_ERROR_STORE, "this is the database of another program");
+	if (version < 0)
+		return fb_error_set(err, FB_ERROR_STORE, "the store is damaged: its schema is %lld",
+				    (long long)version);
 	if (version > SCHEMA_VERSION)
 		return fb_error_set(err, FB_ERROR_STORE,
 				    "written by a newer firstbad"
