@@ -108,6 +108,15 @@ fb_expect 'the answer is told although the commits were collected as garbage' '
 	done
 '
 
+fb_expect 'and although the whole repository is gone; a wrong --repo stays a mistake' '
+	oid=$(git -C repo rev-parse c7) && name=$(sed -n "s/^session \([0-9a-f]*\),.*/\1/p" out) &&
+	rm -rf gone && for c in report "report --json" "bisect status"; do
+		fb_must_fail 70 firstbad $c "$name" 2>err && test "$(wc -l <err)" = 1 &&
+		fb_grep "session $name ended with .found. $oid, score -[0-9.]+%; its range cannot be read" err ||
+			exit 1
+	done && fb_must_fail 64 firstbad --repo gone report "$name" 2>err && ! grep "ended with" err
+'
+
 if fb_have sqlite3; then
 	fb_expect 'a damaged session is listed as such, with all others, and named when it is asked for' '
 		firstbad list sessions >before && name=$(sed -n "2s/ .*//p" before) &&
@@ -117,6 +126,32 @@ if fb_have sqlite3; then
 		fb_grep "^$name +damaged  bisect" list &&
 		test "$(grep -c damaged list)" = 1 &&
 		fb_must_fail 64 firstbad report "$name" 2>err && fb_grep "session $name is damaged: args:1" err
+	'
+
+	fb_expect 'what an event or a verdict lacks is damage, too: 74' '
+		store=$XDG_DATA_HOME/firstbad/store.db &&
+		firstbad -C repo bisect auto -q --fresh --plan ../plan.yaml c12 c1 >out &&
+		name=$(sed -n "s/^session \([0-9a-f]*\),.*/\1/p" out) &&
+		sqlite3 "$store" "PRAGMA wal_checkpoint(TRUNCATE)" >log && cp "$store" intact &&
+		of="session = (SELECT id FROM session WHERE name = \"$name\")" &&
+		{
+			for k in choice kernel skip failure; do
+				echo "UPDATE event SET kind = \"$k\", data = json_remove(data, \"\$.metric\") WHERE $of"
+			done
+			echo "UPDATE event SET kind = \"choice\", data = json_set(data, \"\$.cell\", 7) WHERE kind = \"choice\" AND $of"
+			echo "UPDATE event SET kind = \"value\" WHERE $of"
+			for v in 7 {} "{\"verdict\":7}" "{\"verdict\":\"x\"}" "{\"verdict\":\"found\"}" \
+				"{\"verdict\":\"found\",\"commits\":[]}" "{\"verdict\":\"found\",\"commits\":[7]}"; do
+				echo "UPDATE session SET verdict = '\''$v'\'' WHERE name = \"$name\""
+			done
+		} >damages && test "$(wc -l <damages)" = 13 && while read -r damage; do
+			sqlite3 "$store" "$damage" && for c in report "bisect status"; do
+				rc=0 && firstbad -C repo $c "$name" >out 2>err </dev/null || rc=$?
+				test $rc = 74 && fb_grep "^firstbad: session $name is damaged" err ||
+					{ echo "$rc $c: $damage"; cat err; exit 1; }
+			done
+			rm -f "$store"-* && cp intact "$store" || exit 1
+		done <damages
 	'
 else
 	fb_skip 'a damaged session is listed as such, with all others, and named when it is asked for' \

@@ -80,6 +80,7 @@ static int tell_answer(const struct fb_session *session, struct fb_error *err)
 		fb_str_addf(&answer, " and %zu more", nr - i);
 	if (metric && effect)
 		fb_str_addf(&answer, ", %s %+.2f%%", metric, 100 * json_number_value(effect));
+	err->code = FB_ERROR_DAMAGED; /* whatever it is that is gone */
 	return fb_error_wrap(err, "session %s ended with '%s'%s; its range cannot be read any more",
 			     session->name, fb_json_str(session->verdict, "verdict"),
 			     fb_str_cstr(&answer));
@@ -115,8 +116,12 @@ int fb_bisect_cmd_read(struct fb_bisect_cmd *c, const struct fb_common *common, 
 		return -1;
 	if (!there.repo)
 		there.repo = c->session.repo;
-	if (fb_open_history(&there, &c->history, err) < 0 ||
-	    fb_session_plan(&c->session, &c->plan, err) < 0)
+	if (fb_open_history(&there, &c->history, err) < 0)
+		/* A wrong --repo is a mistake, and no loss. */
+		return there.repo == c->session.repo && fb_json_str(c->session.verdict, "verdict")
+			       ? tell_answer(&c->session, err)
+			       : -1;
+	if (fb_session_plan(&c->session, &c->plan, err) < 0)
 		return -1;
 	return load(c, err);
 }
