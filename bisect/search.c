@@ -374,8 +374,8 @@ static void search(struct fb_search *s, const struct ends *e)
 		if (fb_ask_end(s, e))
 			return;
 	} else if (s->class_mass[leader] >= confidence * (1 - st->other) &&
-		   (st->two > st->other / 2 ? fb_search_steps(s)
-					    : fb_ask_misfit(s, best, 4 * ENOUGH_BOOTS))) {
+		   ((st->two > st->other / 2 && fb_search_steps(s)) ||
+		    fb_ask_misfit(s, best, 4 * ENOUGH_BOOTS))) {
 		return;
 	}
 	if (fb_ask_weak_end(s, e) || fb_ask_best_split(s) || fb_ask_misfit(s, best, ENOUGH_BOOTS))

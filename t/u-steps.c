@@ -461,6 +461,27 @@ static void many_steps_are_not_named(void **state)
 	ends_as(value, 0.0005, FB_VERDICT_OTHER);
 }
 
+/* Two modes of the noise would explain them nearly as well: both stay in sight. */
+static void huge_steps_are_both_listed(void **state)
+{
+	struct fb_dag *dag = line(12);
+	struct fb_search *s = search_of(dag);
+	struct boot boot[1000];
+	struct fb_verdict v;
+	double value[12];
+
+	for (int i = 0; i < 12; i++)
+		value[i] = i < 3 ? 100 : i < 8 ? 150 : 190;
+	run(s, value, 0.0005, boot);
+	fb_search_verdict(s, &v);
+	assert_true(v.kind == FB_VERDICT_OTHER || v.kind == FB_VERDICT_UNDECIDED);
+	assert_int_equal(v.nr_steps, 2);
+	assert_step(&v, 0, 3, 0.5);
+	assert_step(&v, 1, 8, 190 / 150.0 - 1);
+	fb_search_free(s);
+	fb_dag_free(dag);
+}
+
 /* A change that is smaller than what is looked for, and as sure as can be. */
 static void a_small_step_is_none(void **state)
 {
@@ -486,6 +507,7 @@ int main(void)
 		cmocka_unit_test(a_step_that_cannot_be_tested_is_a_range),
 		cmocka_unit_test(what_is_known_of_two_steps_is_told),
 		cmocka_unit_test(many_steps_are_not_named),
+		cmocka_unit_test(huge_steps_are_both_listed),
 		cmocka_unit_test(a_small_step_is_none),
 	};
 
