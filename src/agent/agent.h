@@ -13,6 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/*
+ * The command machine's exit status is this plus errno when the host could not keep what a step
+ * wrote, or the results: the results end there, with no word on the run that was lost.
+ */
+#define FB_AGENT_LOST 100
+
 /* Raised when the protocol changes; a bundle carries the agent, so both ends agree. */
 #define FB_AGENT_VERSION 1
 
@@ -20,6 +26,9 @@
 
 /** fb_say_open() - Use @path for the results; a terminal is put into raw mode. */
 int fb_say_open(const char *path);
+
+/** fb_say_errno() - That of the first line that could not be written whole, or 0. */
+int fb_say_errno(void);
 
 /** fb_say() - One line from a JSON object, which is consumed. */
 void fb_say(json_t *line);
@@ -61,6 +70,7 @@ struct fb_step_end {
 	bool signalled;	  /* .status is the signal */
 	int status;
 	bool out_cut;		  /* stdout was longer than FB_STEP_KEEP */
+	int lost;		  /* errno with which its output could not be kept, or 0 */
 	int64_t start_ns, end_ns; /* CLOCK_BOOTTIME */
 	double user_s, system_s;
 	long vcsw, ivcsw, minflt, majflt;
@@ -115,6 +125,7 @@ struct fb_agent {
 	int64_t setup_ns; /* from the agent's start to the first workload, mkfs apart; -1 */
 	const char *tmp;  /* captured output, the result file */
 	const char *dir;  /* command machine: where steps run */
+	int lost;	  /* command machine: errno, see FB_AGENT_LOST; or 0 */
 };
 
 /** fb_job_run() - Run all cells; returns when the job is done. */

@@ -78,6 +78,13 @@ static int64_t timeout_ns(const struct run *run)
 	return (s > 0 && s < 1000000 ? s : 600) * 1000000000LL;
 }
 
+/* What is full in a guest is full by what runs there. On the host it may be anybody's doing. */
+static void note_lost(struct fb_agent *agent, int errnum)
+{
+	if (!agent->in_guest && !agent->lost)
+		agent->lost = errnum;
+}
+
 /* A step that must succeed and whose output nobody wants. */
 static int do_step(struct run *run, const json_t *array, const char *extra, const char *dir,
 		   struct fb_step_end *end)
@@ -90,6 +97,7 @@ static int do_step(struct run *run, const json_t *array, const char *extra, cons
 		return -1;
 	}
 	fb_step_run(argv, dir, "/dev/null", run->err, timeout_ns(run), run->agent->in_guest, end);
+	note_lost(run->agent, end->lost);
 	failed = fb_step_why(end, argv[0], run->err, run->why, sizeof(run->why));
 	free(argv);
 	return failed ? -1 : 0;
@@ -391,6 +399,7 @@ static void measure(struct run *run, json_t **ret_counters, bool *ret_stuck)
 	fb_step_run(argv, run->dir, run->out, run->err, timeout_ns(run), run->agent->in_guest,
 		    &end);
 	fb_counts_read(disk, &after);
+	note_lost(run->agent, end.lost);
 	fb_step_why(&end, argv[0], run->err, run->why, sizeof(run->why));
 	run->status = fb_step_status(&end);
 	*ret_stuck = end.stuck;
@@ -433,7 +442,11 @@ static bool do_run(struct fb_agent *agent, const json_t *job, const json_t *spec
 			 "why", run.why, "counters", counters ? counters : json_object());
 	if (run.status >= 0)
 		json_object_set_new(line, "status", json_integer(run.status));
-	fb_say(line);
+	if (agent->lost)
+		json_decref(line);
+	else
+		fb_say(line);
+	note_lost(agent, fb_say_errno());
 	/* What was sent need not lie there twice. */
 	if (!run.why[0]) {
 		unlink(run.out);
@@ -443,7 +456,7 @@ static bool do_run(struct fb_agent *agent, const json_t *job, const json_t *spec
 	free(run.out);
 	free(run.err);
 	free(run.result);
-	return !stuck;
+	return !stuck && !agent->lost;
 }
 
 void fb_job_run(struct fb_agent *agent, const json_t *job)

@@ -76,6 +76,8 @@ static int worker(struct fb_agent *agent, const char *job_path)
 		}
 	}
 	fb_job_run(agent, job);
+	if (agent->lost)
+		return FB_AGENT_LOST + agent->lost;
 	fb_say(json_pack("{s:s, s:I}", "ev", "done", "at_ns", (json_int_t)fb_agent_now_ns()));
 	return 0;
 }
@@ -141,13 +143,17 @@ static int on_host(char **argv)
 {
 	struct fb_agent agent = {
 		.start_ns = fb_agent_now_ns(), .setup_ns = -1, .tmp = argv[3], .dir = argv[4]};
+	int rc;
 
+	/* `ulimit -f` is an error like a full disk; step.c gives the steps the signal back. */
+	signal(SIGXFSZ, SIG_IGN);
 	if (fb_say_open(argv[2]) < 0) {
 		fprintf(stderr, "firstbad-agent: %s: %s\n", argv[2], strerror(errno));
 		return 1;
 	}
 	say_hello(&agent);
-	return worker(&agent, argv[1]);
+	rc = worker(&agent, argv[1]);
+	return rc == 0 && fb_say_errno() ? FB_AGENT_LOST + fb_say_errno() : rc;
 }
 
 int main(int argc, char **argv)

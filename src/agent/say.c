@@ -12,7 +12,7 @@
 /* Before escaping; at most six times as much after it, far below the host's line limit. */
 #define CHUNK 4096
 
-static int say_fd = -1;
+static int say_fd = -1, say_errno;
 
 int fb_say_open(const char *path)
 {
@@ -32,16 +32,24 @@ int fb_say_open(const char *path)
 
 static void write_all(const char *buf, size_t len)
 {
-	while (len) {
+	while (len && !say_errno) {
 		ssize_t n = write(say_fd, buf, len);
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0)
-			return; /* nobody left to tell; the host sees a stream without an end */
+		if (n <= 0) {
+			/* What comes later must not close the gap: the stream has no end. */
+			say_errno = n < 0 ? errno : ENOSPC;
+			return;
+		}
 		buf += n;
 		len -= (size_t)n;
 	}
+}
+
+int fb_say_errno(void)
+{
+	return say_errno;
 }
 
 void fb_say(json_t *line)

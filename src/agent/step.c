@@ -56,6 +56,7 @@ struct sink {
 	size_t col;	/* bytes of the line that went by last, as far as one must know */
 	size_t due;	/* of them, those of the mark that are not written yet */
 	bool is_marked; /* the line is like the mark so far */
+	int errnum;	/* of the first write that failed; nothing is written after it */
 };
 
 #define TAIL_SIZE (64u << 10)
@@ -64,15 +65,18 @@ struct sink {
 static const char mark[] = "firstbad:";
 #define MARK_LEN (sizeof(mark) - 1)
 
-static void write_file(int fd, const char *buf, size_t len)
+/* With a gap in it the output could show a value that the step never printed. */
+static void write_file(struct sink *s, const char *buf, size_t len)
 {
-	while (len) {
-		ssize_t n = write(fd, buf, len);
+	while (len && !s->errnum) {
+		ssize_t n = write(s->file, buf, len);
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0)
-			return; /* no space: the host sees it by itself */
+		if (n <= 0) {
+			s->errnum = n < 0 ? errno : ENOSPC;
+			return;
+		}
 		buf += n;
 		len -= (size_t)n;
 	}
@@ -111,7 +115,7 @@ static void leave_out(struct sink *s, char c)
 	bool ends = c == '\n';
 
 	if (keep)
-		write_file(s->file, &c, 1);
+		write_file(s, &c, 1);
 	s->marked += keep;
 	s->left += !keep;
 	s->due = s->col < MARK_LEN ? s->due + 1 : 0;
@@ -119,8 +123,8 @@ static void leave_out(struct sink *s, char c)
 	if (!ends && s->is_marked && s->col == MARK_LEN && s->due && s->marked < FB_STEP_KEEP) {
 		/* Now it is known to be one. What stands before ends in the middle of a line. */
 		if (s->due == MARK_LEN)
-			write_file(s->file, "\n", 1);
-		write_file(s->file, mark + MARK_LEN - s->due, s->due);
+			write_file(s, "\n", 1);
+		write_file(s, mark + MARK_LEN - s->due, s->due);
 		s->marked += s->due;
 		s->left -= s->due;
 		s->due = 0;
@@ -156,7 +160,7 @@ static void sink_drain(struct sink *s)
 			continue;
 		if (n < 0)
 			return;
-		write_file(s->file, buf, head < (size_t)n ? head : (size_t)n);
+		write_file(s, buf, head < (size_t)n ? head : (size_t)n);
 		if (head < (size_t)n && !s->tail)
 			s->tail = malloc(TAIL_SIZE);
 		if (head < (size_t)n && !s->tail)
@@ -180,19 +184,20 @@ static void sink_close(struct sink *s)
 		char line[80];
 
 		snprintf(line, sizeof(line), "\n[firstbad: %zu bytes left out here]\n", s->left);
-		write_file(s->file, line, strlen(line));
+		write_file(s, line, strlen(line));
 	}
 	if (from < s->total) {
 		size_t len = s->total - from, at = (from - HEAD_SIZE) % TAIL_SIZE;
 		size_t first = len < TAIL_SIZE - at ? len : TAIL_SIZE - at;
 
-		write_file(s->file, s->tail + at, first);
-		write_file(s->file, s->tail, len - first);
+		write_file(s, s->tail + at, first);
+		write_file(s, s->tail, len - first);
 	}
 	if (s->pipe >= 0)
 		close(s->pipe);
-	if (s->file >= 0)
-		close(s->file);
+	/* Where space is reserved late, as over NFS, this tells. */
+	if (s->file >= 0 && close(s->file) < 0 && !s->errnum && errno != EINTR)
+		s->errnum = errno;
 	free(s->tail);
 }
 
@@ -203,6 +208,7 @@ static void child(char *const *argv, const char *dir, int out, int err, int exec
 	int errnum;
 
 	setsid();
+	signal(SIGXFSZ, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (in_guest) {
@@ -335,6 +341,7 @@ void fb_step_run(char *const *argv, const char *dir, const char *out, const char
 	ret->out_cut = w.out.total > FB_STEP_KEEP;
 	sink_close(&w.out);
 	sink_close(&w.err);
+	ret->lost = w.out.errnum ? w.out.errnum : w.err.errnum;
 	if (errnum || (!ret->timed_out && WIFEXITED(status) && WEXITSTATUS(status) == 127 &&
 		       read(exec_fd, &errnum, sizeof(errnum)) == (ssize_t)sizeof(errnum))) {
 		ret->exec_failed = true;
@@ -397,7 +404,9 @@ bool fb_step_why(const struct fb_step_end *end, const char *what, const char *er
 	char line[200];
 	size_t used;
 
-	if (end->exec_failed)
+	if (end->lost)
+		snprintf(why, size, "%s: keep its output: %s", what, strerror(end->lost));
+	else if (end->exec_failed)
 		snprintf(why, size, "%s: cannot run: %s", what, strerror(end->status));
 	else if (end->stuck)
 		snprintf(why, size, "%s: did not end in time and cannot be killed", what);

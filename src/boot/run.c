@@ -43,6 +43,7 @@ struct machine {
 	struct fb_qmp qmp;
 	int64_t start_ns, last_output_ns, done_ns;
 	int64_t first_line_ns, agent_ns;
+	bool lost; /* the host could not keep what the command wrote */
 };
 
 static char *in_dir(const char *dir, const char *name)
@@ -260,6 +261,12 @@ static int supervise(struct machine *m, const struct fb_proc_spec *proc_spec,
 	w.status = end.status;
 	w.disk_full = is_full(m->dir);
 	w.qemu_log_line = line = log_line(m->dir);
+	m->lost = m->spec->machine == FB_MACHINE_COMMAND && w.exited && end.status > FB_STREAM_LOST;
+	if (m->lost) {
+		fb_proc_result_release(&end);
+		return fb_error_set_sys(err, w.status - FB_STREAM_LOST,
+					"keep what the command wrote in '%s'", m->dir);
+	}
 	ret->end = fb_classify(&w, &ret->why);
 	fill_result(m, ret);
 	fb_proc_result_release(&end);
@@ -383,7 +390,8 @@ int fb_boot_run_unprobed(const struct fb_boot_spec *spec, const char *dir,
 	machine_release(&m);
 	if (rc < 0) {
 		fb_boot_result_release(&result);
-		if (why.code == FB_ERROR_INPUT) {
+		/* No boot of its own, nor one more, would make room. */
+		if (why.code == FB_ERROR_INPUT || why.sys || m.lost) {
 			*err = why;
 			return -1;
 		}

@@ -14,6 +14,9 @@
  *   {"ev":"done","at_ns":N}                                      last
  *
  * Times are CLOCK_BOOTTIME of the guest. In "data" each code point up to U+00FF is one byte.
+ *
+ * On the command machine the agent may end without "done", by exit status FB_STREAM_LOST + errno:
+ * the host could not keep what a step wrote, or these lines.
  */
 #ifndef FB_BOOT_STREAM_H
 #define FB_BOOT_STREAM_H
@@ -26,6 +29,7 @@
 #define FB_STREAM_OUT_MAX   (12u << 20)
 #define FB_STREAM_ERR_MAX   (64u << 10)
 #define FB_STREAM_RUNS_MAX  10000
+#define FB_STREAM_LOST	    100 /* FB_AGENT_LOST of the agent, which shares no header */
 #define FB_STREAM_NAMES_MAX 200 /* counters of a run; the agent knows about 25 */
 
 struct fb_stream {
