@@ -97,7 +97,11 @@ static bool can_start(const struct fb_engine *engine, const struct job *job)
 static int start(struct fb_engine *engine, struct job *job, struct fb_error *err)
 {
 	const char *argv[] = {engine->self, "job", job->dir, NULL};
-	struct fb_proc_spec spec = {.argv = argv, .out_path = job->log, .fence = engine->fence};
+	/* A job may run git in the worktree: `git clean` there must not mean the user's checkout. */
+	struct fb_proc_spec spec = {.argv = argv,
+				    .env = fb_proc_no_repository,
+				    .out_path = job->log,
+				    .fence = engine->fence};
 
 	if (fb_proc_start(&spec, &job->proc, err) < 0)
 		return fb_error_wrap(err, "job '%s'", job->dir);

@@ -83,34 +83,20 @@ static const char *const pins[] = {
 	"worktree.useRelativePaths=false",
 };
 
-/* What git lists in `git rev-parse --local-env-vars`, and what talks to people. */
+/* Beside fb_proc_no_repository: what changes answers, and what talks to people. */
 static const char *const base_env[] = {
 	"LC_ALL=C",
 	"GIT_ADVICE=0",
 	"GIT_NO_REPLACE_OBJECTS=1", /* libgit2 knows no replacements: the same objects for both */
 	"GIT_OPTIONAL_LOCKS=0",
 	"GIT_TERMINAL_PROMPT=0",
-	"GIT_ALTERNATE_OBJECT_DIRECTORIES",
 	"GIT_ATTR_SOURCE",
 	"GIT_CEILING_DIRECTORIES",
-	"GIT_COMMON_DIR",
-	"GIT_CONFIG",
-	"GIT_CONFIG_COUNT",
-	"GIT_CONFIG_PARAMETERS",
 	"GIT_DEFAULT_HASH",
 	"GIT_EXTERNAL_DIFF",
-	"GIT_GRAFT_FILE",
-	"GIT_IMPLICIT_WORK_TREE",
-	"GIT_INDEX_FILE",
 	"GIT_INDEX_VERSION",
-	"GIT_INTERNAL_SUPER_PREFIX",
 	"GIT_NAMESPACE",
-	"GIT_OBJECT_DIRECTORY",
-	"GIT_PREFIX",
-	"GIT_REPLACE_REF_BASE",
-	"GIT_SHALLOW_FILE",
 	"GIT_TRACE",
-	"GIT_WORK_TREE",
 };
 
 /* Neither git's exit status nor most of its messages tell why a file could not be written. */
@@ -143,6 +129,8 @@ static int start_git(const struct fb_worktree *wt, const char *gitdir, bool in_t
 		fb_strv_add(&argv, *p);
 	for (; *args; args++)
 		fb_strv_add(&argv, *args);
+	for (const char *const *p = fb_proc_no_repository; *p; p++)
+		fb_strv_add(&env, *p);
 	for (size_t i = 0; i < FB_ARRAY_SIZE(base_env); i++)
 		fb_strv_add(&env, base_env[i]);
 	fb_strv_add(&env, env_dir);

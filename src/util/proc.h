@@ -52,6 +52,15 @@ struct fb_proc_spec {
 	enum fb_proc_fence fence; /* the last one to try; FIRSTBAD_NAMESPACES=no: none is */
 };
 
+/**
+ * fb_proc_no_repository - For fb_proc_spec.env: no repository is inherited; NULL-terminated.
+ *
+ * The names that `git rev-parse --local-env-vars` lists (local_repo_env[] in git's environment.c,
+ * 2.39 to 2.51). With them set, as in a hook or an alias of git, a git in another directory works
+ * on the repository that they name.
+ */
+extern const char *const fb_proc_no_repository[];
+
 struct fb_proc_result {
 	enum fb_proc_end end;
 	int status;
