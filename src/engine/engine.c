@@ -97,7 +97,8 @@ static bool can_start(const struct fb_engine *engine, const struct job *job)
 static int start(struct fb_engine *engine, struct job *job, struct fb_error *err)
 {
 	const char *argv[] = {engine->self, "job", job->dir, NULL};
-	/* A job may run git in the worktree: `git clean` there must not mean the user's checkout. */
+	/* A job may run git in the worktree: `git clean` there must not mean the user's checkout.
+	 */
 	struct fb_proc_spec spec = {.argv = argv,
 				    .env = fb_proc_no_repository,
 				    .out_path = job->log,

@@ -85,6 +85,17 @@ void fb_shallow_release(struct fb_shallow *shallow);
  */
 int fb_leftovers_make_tractable(int fd, struct fb_error *err);
 
+/**
+ * fb_mounts_refuse() - An error that names the mount point when something is mounted below @path.
+ * @path: absolute, without symbolic links.
+ *
+ * Nobody but the kernel knows of bind mounts, so its list is read and no device numbers.
+ */
+int fb_mounts_refuse(const char *path, struct fb_error *err);
+
+/** fb_mounts_same() - Are two open directories in the same mount? False also when unknown. */
+bool fb_mounts_same(int a, int b);
+
 /** fb_leftovers_remove() - Remove @path, as an index names it, below @fd; none is no error. */
 int fb_leftovers_remove(int fd, const char *path, struct fb_error *err);
 

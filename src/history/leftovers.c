@@ -60,6 +60,8 @@ static int make_tractable(int fd, size_t len, unsigned depth, struct fb_error *e
 		sub = fb_dir_open(fd, d->d_name);
 		if (sub < 0)
 			rc = fb_error_set_sys(err, errno, "open '%s'", d->d_name);
+		else if (!fb_mounts_same(fd, sub)) /* since fb_mounts_refuse() looked */
+			rc = fb_error_set(err, FB_ERROR_USAGE, "'%s' is a mount point", d->d_name);
 		else
 			rc = make_tractable(sub, sub_len, depth + 1, err);
 	}
@@ -88,6 +90,10 @@ int fb_leftovers_remove(int fd, const char *path, struct fb_error *err)
 			if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)
 				return 0;
 			return fb_error_set_sys(err, errno, "open '%s'", name);
+		}
+		if (!fb_mounts_same(fd, next)) {
+			close(next);
+			return fb_error_set(err, FB_ERROR_USAGE, "'%s' is a mount point", name);
 		}
 		fb_closep(&at);
 		at = next;

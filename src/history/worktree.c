@@ -648,6 +648,8 @@ static int take_up(struct fb_history *history, struct fb_worktree *wt, struct fb
 	struct stat st;
 	bool there = lstat(wt->path, &st) == 0;
 
+	if (there && fb_mounts_refuse(wt->path, err) < 0)
+		return -1;
 	wt->admin = find_admin(history, wt->path);
 	if (!wt->admin) {
 		wt->admin = find_unlocked(history, wt->path);
@@ -770,7 +772,8 @@ static bool is_same(const struct stat *a, const struct stat *b)
 
 /*
  * Is PATH still the directory that was opened? A link in its place is removed, not what it
- * points to. Another directory may be one of the user's, moved here: it is left alone.
+ * points to. Another directory may be one of the user's, moved here: it is left alone, and so
+ * is what is mounted in ours.
  */
 static int find_place(struct fb_worktree *wt, struct fb_error *err)
 {
@@ -780,6 +783,9 @@ static int find_place(struct fb_worktree *wt, struct fb_error *err)
 	    !is_same(&opened, &now))
 		return fb_error_set(err, FB_ERROR_USAGE,
 				    "something took the place of '%s': put it back", wt->parent);
+	/* Whatever follows, git or we delete what is in the way. */
+	if (fb_mounts_refuse(wt->path, err) < 0)
+		return -1;
 	if (fstatat(wt->parent_fd, wt->name, &now, AT_SYMLINK_NOFOLLOW) < 0) {
 		if (errno != ENOENT)
 			return fb_error_set_sys(err, errno, "'%s'", wt->path);
