@@ -24,6 +24,7 @@
 
 struct fb_store {
 	sqlite3 *db;
+	char *path;
 };
 
 /* Opening and migrating */
@@ -163,6 +164,7 @@ int fb_store_open(const char *path, struct fb_store **ret, struct fb_error *err)
 		return fb_error_set(err, FB_ERROR_STORE, "store '%s': not a regular file", path);
 	if (open_database(path, &store->db, err) < 0)
 		return explain(path, err);
+	store->path = fb_xstrdup(path);
 	*ret = FB_TAKE(store);
 	return 0;
 }
@@ -172,12 +174,28 @@ void fb_store_free(struct fb_store *store)
 	if (!store)
 		return;
 	sqlite3_close(store->db);
+	free(store->path);
 	free(store);
 }
 
 void fb_store_freep(struct fb_store **store)
 {
 	fb_store_free(*store);
+}
+
+/* A file without a name takes all that is written, and nobody can read it again. */
+static int check_place(const struct fb_store *store, struct fb_error *err)
+{
+	int moved = 0, rc = sqlite3_file_control(store->db, NULL, SQLITE_FCNTL_HAS_MOVED, &moved);
+
+	if (rc != SQLITE_OK)
+		return fb_sql_error(store->db, rc, err);
+	if (moved)
+		return fb_error_set(err, FB_ERROR_STORE,
+				    "store '%s' was removed or replaced while it was in use: "
+				    "what was measured is lost",
+				    store->path);
+	return 0;
 }
 
 /* Sessions */
@@ -365,7 +383,7 @@ int fb_store_session_end(struct fb_store *store, int64_t id, json_t *verdict, st
 	if (fb_sql_do(store->db, err, "UPDATE session SET state = 'done', verdict = ? WHERE id = ?",
 		      "ji", verdict, id) < 0)
 		return fb_error_wrap(err, "store a verdict");
-	return changed_one(store, id, err);
+	return changed_one(store, id, err) < 0 ? -1 : check_place(store, err);
 }
 
 /* Events */
@@ -518,7 +536,7 @@ int fb_store_boot_add(struct fb_store *store, struct fb_store_boot *boot, struct
 	    fb_sql_commit(&txn, err) < 0)
 		return fb_error_wrap(err, "store a boot");
 	boot->id = id;
-	return 0;
+	return check_place(store, err);
 }
 
 struct boots {

@@ -23,6 +23,8 @@ struct fb_store;
  *
  * Errors: FB_ERROR_STORE for a file that is no store, or one of a newer firstbad.
  * FB_ERROR_SYSTEM with .sys ENOSPC when the disk is full; so do all functions below.
+ * FB_ERROR_STORE from fb_store_boot_add() and fb_store_session_end() when the file is not at @path
+ * any more: nobody could read again what they wrote.
  */
 int fb_store_open(const char *path, struct fb_store **ret, struct fb_error *err);
 void fb_store_free(struct fb_store *store);
