@@ -686,6 +686,48 @@ static void names_mean_what_git_says(void **state)
 	free(repo);
 }
 
+static void end_may_have_an_odd_author(void **state)
+{
+	/* libgit2 1.5.1: "malformed e-mail", "invalid Unix timestamp". */
+	static const char *const authors[] = {"x", "<y> x +0000",
+					      "x <y> 99999999999999999999 +0000"};
+	char *repo = in_dir("repo"), *tree;
+	struct fb_error err = FB_ERROR_INIT;
+	struct fb_oid got;
+	struct fb_history *h;
+
+	git_history(repo, "roots");
+	tree = git_out(repo, "rev-parse", "main^{tree}");
+	for (size_t a = 0; a < FB_ARRAY_SIZE(authors); a++) {
+		char *text = fb_xasprintf("tree %.40s\nauthor %s\n"
+					  "committer C <c@example.com> 1112911993 +0000\n\nodd\n",
+					  tree, authors[a]);
+		char *oid = git_out_of(
+			repo, text,
+			git_args("hash-object", "-t", "commit", "-w", "--literally", "--stdin"));
+		char *brief = fb_xasprintf("%.9s", oid);
+
+		oid[40] = '\0';
+		git_run(repo, "tag", "-f", "light", oid);
+		git_run(repo, "tag", "-f", "-a", "-m", "x", "annotated", oid);
+		git_run(repo, "tag", "-f", "-a", "-m", "x", "nested", "annotated");
+		h = open_history(repo);
+		const char *const names[] = {oid, brief, "light", "annotated", "nested"};
+		for (size_t i = 0; i < FB_ARRAY_SIZE(names); i++) {
+			assert_ok(fb_history_resolve(h, names[i], &got, &err), &err);
+			assert_string_equal(got.hex, oid);
+		}
+		assert_int_equal(fb_history_holds(h, &got, "a", &err), 1);
+		assert_int_equal(fb_history_holds(h, &got, "none", &err), 0);
+		fb_history_free(h);
+		free(brief);
+		free(oid);
+		free(text);
+	}
+	free(tree);
+	free(repo);
+}
+
 static void abbreviation_of_several_objects_is_ambiguous(void **state)
 {
 	char *repo = in_dir("line"), *list, prefix[5];
@@ -1029,6 +1071,7 @@ int main(int argc, char **argv)
 		CLAIM(shallow_clone_ends_where_it_was_cut),
 		CLAIM(range_of_100000_commits_is_quick),
 		CLAIM(names_mean_what_git_says),
+		CLAIM(end_may_have_an_odd_author),
 		CLAIM(abbreviation_of_several_objects_is_ambiguous),
 		CLAIM(text_of_commits_is_safe_to_show),
 		CLAIM(huge_subject_is_cut_between_characters),

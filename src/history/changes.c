@@ -40,19 +40,6 @@ static int show_change(struct fb_history *history, const git_diff_delta *delta, 
 	return rc;
 }
 
-static int tree_of(struct fb_history *history, const struct fb_oid *commit, git_tree **ret,
-		   struct fb_error *err)
-{
-	FB_CLEANUP(fb_commit_release) struct fb_commit c = {0};
-	git_oid id;
-
-	if (fb_history_commit(history, commit, &c, err) < 0)
-		return -1;
-	if (git_oid_fromstr(&id, c.tree.hex) < 0 || git_tree_lookup(ret, history->repo, &id) < 0)
-		return fb_git_error(err, "tree of %s", commit->hex);
-	return 0;
-}
-
 int fb_history_changes(struct fb_history *history, const struct fb_oid *old,
 		       const struct fb_oid *new, fb_change_fn *fn, void *ctx, struct fb_error *err)
 {
@@ -63,7 +50,7 @@ int fb_history_changes(struct fb_history *history, const struct fb_oid *old,
 
 	/* A file that became a link is one change, not two. */
 	options.flags = GIT_DIFF_INCLUDE_TYPECHANGE | GIT_DIFF_SKIP_BINARY_CHECK;
-	if (tree_of(history, old, &a, err) < 0 || tree_of(history, new, &b, err) < 0)
+	if (fb_tree_of(history, old, &a, err) < 0 || fb_tree_of(history, new, &b, err) < 0)
 		rc = -1;
 	else if (git_diff_tree_to_tree(&diff, history->repo, a, b, &options) < 0)
 		rc = fb_git_error(err, "compare %s and %s", old->hex, new->hex);

@@ -276,22 +276,15 @@ void fb_first_paragraph(const char *buf, size_t len, const char **ret, size_t *r
 int fb_history_holds(struct fb_history *history, const struct fb_oid *oid, const char *path,
 		     struct fb_error *err)
 {
-	git_commit *commit = NULL;
 	git_tree *tree = NULL;
 	git_tree_entry *entry = NULL;
-	git_oid id;
 	int rc;
 
-	rc = git_oid_fromstr(&id, oid->hex) || git_commit_lookup(&commit, history->repo, &id) ||
-	     git_commit_tree(&tree, commit);
-	if (rc) {
-		git_commit_free(commit);
-		return fb_git_error(err, "tree of %.12s", oid->hex);
-	}
+	if (fb_tree_of(history, oid, &tree, err) < 0)
+		return -1;
 	rc = git_tree_entry_bypath(&entry, tree, path);
 	git_tree_entry_free(entry);
 	git_tree_free(tree);
-	git_commit_free(commit);
 	if (rc && rc != GIT_ENOTFOUND)
 		return fb_git_error(err, "'%s' in %.12s", path, oid->hex);
 	return rc == 0;

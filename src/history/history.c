@@ -153,6 +153,66 @@ const char *fb_history_workdir(const struct fb_history *history)
 
 /* Names */
 
+/* @oid, or what the tags lead to, when that is a commit by our own reading. */
+static bool peel(const struct fb_history *history, git_oid oid, struct fb_oid *ret)
+{
+	git_object_t type = GIT_OBJECT_TAG;
+	git_odb_object *object = NULL;
+	struct fb_raw_commit raw;
+	bool found = false;
+
+	while (type == GIT_OBJECT_TAG && git_odb_read(&object, history->odb, &oid) == 0) {
+		const char *text = git_odb_object_data(object);
+		size_t len = git_odb_object_size(object);
+
+		type = git_odb_object_type(object);
+		if (type == GIT_OBJECT_COMMIT)
+			found = fb_raw_commit_parse(text, len, &raw) == 0;
+		else if (type == GIT_OBJECT_TAG &&
+			 (len < strlen("object ") + GIT_OID_HEXSZ || memcmp(text, "object ", 7) ||
+			  git_oid_fromstrn(&oid, text + 7, GIT_OID_HEXSZ) < 0))
+			type = GIT_OBJECT_INVALID;
+		git_odb_object_free(object);
+	}
+	if (found)
+		git_oid_tostr(ret->hex, sizeof(ret->hex), &oid);
+	return found;
+}
+
+/*
+ * libgit2 refuses a commit whose author line is odd, and a name that leads to it. A name of a
+ * ref or an object is looked up without it.
+ */
+static bool resolve_odd(const struct fb_history *history, const char *rev, struct fb_oid *ret)
+{
+	git_reference *ref = NULL, *direct = NULL;
+	size_t len = strlen(rev);
+	git_oid oid, prefix;
+	bool found = false;
+
+	if (git_reference_dwim(&ref, history->repo, rev) == 0 &&
+	    git_reference_resolve(&direct, ref) == 0) {
+		oid = *git_reference_target(direct);
+		found = true;
+	} else if (len <= GIT_OID_HEXSZ && git_oid_fromstrn(&prefix, rev, len) == 0) {
+		found = git_odb_exists_prefix(&oid, history->odb, &prefix, len) == 0;
+	}
+	git_reference_free(direct);
+	git_reference_free(ref);
+	return found && peel(history, oid, ret);
+}
+
+static int resolve_error(int rc, const char *rev, struct fb_error *err)
+{
+	if (rc == GIT_EAMBIGUOUS)
+		return fb_error_set(err, FB_ERROR_GIT,
+				    "revision '%.200s' is the beginning of several object names",
+				    rev);
+	if (rc == GIT_ENOTFOUND || rc == GIT_EINVALIDSPEC)
+		return fb_error_set(err, FB_ERROR_GIT, "unknown revision '%.200s'", rev);
+	return fb_git_error(err, "revision '%.200s'", rev);
+}
+
 int fb_history_resolve(struct fb_history *history, const char *rev, struct fb_oid *ret,
 		       struct fb_error *err)
 {
@@ -162,24 +222,21 @@ int fb_history_resolve(struct fb_history *history, const char *rev, struct fb_oi
 	/* No revision begins with '-' (git check-ref-format); options never get further. */
 	rc = *rev == '-' || !*rev ? GIT_ENOTFOUND
 				  : git_revparse_single(&object, history->repo, rev);
-	if (rc == GIT_EAMBIGUOUS)
-		return fb_error_set(err, FB_ERROR_GIT,
-				    "revision '%.200s' is the beginning of several object names",
-				    rev);
-	if (rc == GIT_ENOTFOUND || rc == GIT_EINVALIDSPEC)
-		return fb_error_set(err, FB_ERROR_GIT, "unknown revision '%.200s'", rev);
 	if (rc < 0)
-		return fb_git_error(err, "revision '%.200s'", rev);
-	if (git_object_peel(&commit, object, GIT_OBJECT_COMMIT) < 0) {
-		fb_error_set(err, FB_ERROR_GIT, "revision '%.200s' is a %s, not a commit", rev,
-			     git_object_type2string(git_object_type(object)));
-		git_object_free(object);
-		return -1;
-	}
-	git_oid_tostr(ret->hex, sizeof(ret->hex), git_object_id(commit));
+		resolve_error(rc, rev, err);
+	else if (git_object_peel(&commit, object, GIT_OBJECT_COMMIT) < 0)
+		rc = fb_error_set(err, FB_ERROR_GIT, "revision '%.200s' is a %s, not a commit", rev,
+				  git_object_type2string(git_object_type(object)));
+	else
+		git_oid_tostr(ret->hex, sizeof(ret->hex), git_object_id(commit));
 	git_object_free(commit);
 	git_object_free(object);
-	return 0;
+	if (rc < 0 && rc != GIT_ENOTFOUND && rc != GIT_EAMBIGUOUS && rc != GIT_EINVALIDSPEC &&
+	    resolve_odd(history, rev, ret)) {
+		fb_error_clear(err);
+		rc = 0;
+	}
+	return rc < 0 ? -1 : 0;
 }
 
 /* Facts */
@@ -269,6 +326,19 @@ int fb_history_commit(struct fb_history *history, const struct fb_oid *oid, stru
 	if (fb_shallow_has(&shallow, &id))
 		ret->nr_parents = 0;
 	git_odb_object_free(object);
+	return 0;
+}
+
+int fb_tree_of(struct fb_history *history, const struct fb_oid *commit, git_tree **ret,
+	       struct fb_error *err)
+{
+	FB_CLEANUP(fb_commit_release) struct fb_commit c = {0};
+	git_oid id;
+
+	if (fb_history_commit(history, commit, &c, err) < 0)
+		return -1;
+	if (git_oid_fromstr(&id, c.tree.hex) < 0 || git_tree_lookup(ret, history->repo, &id) < 0)
+		return fb_git_error(err, "tree of %s", commit->hex);
 	return 0;
 }
 

@@ -27,6 +27,10 @@ int fb_git_error(struct fb_error *err, const char *fmt, ...) __attribute__((form
  */
 int fb_loose_check(const struct fb_history *history, struct fb_error *err);
 
+/** fb_tree_of() - The tree of a commit; free with git_tree_free(). */
+int fb_tree_of(struct fb_history *history, const struct fb_oid *commit, git_tree **ret,
+	       struct fb_error *err);
+
 /* A commit object in pieces, which point into its text. */
 struct fb_raw_commit {
 	git_oid tree;
