@@ -48,4 +48,14 @@ fb_expect 'the spread of runs is told from that of boots' '
 	fb_grep "mean [0-9.]*  [0-9.]* \.\. [0-9.]* in 1 boot$" out
 '
 
+fb_expect 'a mean of zero has no spread in percent; runs near the end of the numbers have a mean' '
+	printf "#!/bin/sh\necho firstbad: score 0\n" >zero && printf "#!/bin/sh\necho firstbad: score 1.7e308\n" >most &&
+	chmod +x zero most && for s in zero most; do
+		sed "s,command: /.*,command: $FB_SCRATCH/$s," plan.yaml >$s.yaml && echo "    runs: 3" >>$s.yaml &&
+		firstbad -C repo measure ../$s.yaml -q --boots 2 --rev c1 >$s.out || exit 1
+	done &&
+	fb_grep "mean 0 .*  sd - \(boots -, runs -\)" zero.out && fb_grep "mean 1\.7e\+308 " most.out &&
+	fb_grep ! "nan|inf%" zero.out
+'
+
 fb_done

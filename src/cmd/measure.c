@@ -59,10 +59,14 @@ static const struct {
 				       "not compared: measured in different environments"},
 };
 
+#define LONG_PERCENT 1e6 /* from here on two digits behind the point tell nothing */
+
 /* "+3.21%", or the difference itself where a value is not positive. */
 static void print_size(double v, bool is_ratio, struct fb_str *out)
 {
-	if (is_ratio)
+	if (is_ratio && fabs(100 * v) >= LONG_PERCENT)
+		fb_str_addf(out, "%+.3g%%", 100 * v);
+	else if (is_ratio)
 		fb_str_addf(out, "%+.2f%%", 100 * v);
 	else
 		fb_str_addf(out, "%+.6g", v);
@@ -95,6 +99,17 @@ static void print_change(const struct fb_measured *old, const struct fb_measured
 	fb_str_addf(out, "%s\n", c.same_image ? "; same image" : "");
 }
 
+/* A spread as a part of the mean; "-" where there is no such part: a mean of 0, or an overflow. */
+static void print_spread(double sd, double mean, struct fb_str *out)
+{
+	double percent = 100 * (sd / fabs(mean));
+
+	if (!isfinite(percent))
+		fb_str_add(out, "-");
+	else
+		fb_str_addf(out, percent >= LONG_PERCENT ? "%.3g%%" : "%.2f%%", percent);
+}
+
 static void print_series(const struct fb_measured *m, size_t nr, const char *cell_key,
 			 const char *metric, double alpha, double min_effect, struct fb_str *out)
 {
@@ -106,12 +121,17 @@ static void print_series(const struct fb_measured *m, size_t nr, const char *cel
 		if (!s.nr)
 			continue;
 		fb_str_addf(out, "    %.12s  mean %.6g", m[i].commit.hex, s.mean);
-		if (s.nr > 1)
-			fb_str_addf(out, " (%.6g .. %.6g)  sd %.2f%%", s.lo, s.hi,
-				    100 * s.sd / fabs(s.mean));
-		if (s.nr > 1 && isfinite(s.run_sd))
-			fb_str_addf(out, " (boots %.2f%%, runs %.2f%%)",
-				    100 * s.boot_sd / fabs(s.mean), 100 * s.run_sd / fabs(s.mean));
+		if (s.nr > 1) {
+			fb_str_addf(out, " (%.6g .. %.6g)  sd ", s.lo, s.hi);
+			print_spread(s.sd, s.mean, out);
+		}
+		if (s.nr > 1 && isfinite(s.run_sd)) {
+			fb_str_add(out, " (boots ");
+			print_spread(s.boot_sd, s.mean, out);
+			fb_str_add(out, ", runs ");
+			print_spread(s.run_sd, s.mean, out);
+			fb_str_add(out, ")");
+		}
 		fb_str_addf(out, "  %.6g .. %.6g in %zu boot%s\n", s.min, s.max, s.nr,
 			    fb_plural(s.nr));
 		if (first < nr)

@@ -884,7 +884,7 @@ json_t *fb_boot_said(const struct fb_store_boot *boot, const char *cell_key)
 
 double fb_boot_value(const struct fb_store_boot *boot, const char *cell_key, const char *metric)
 {
-	double sum = 0;
+	double mean = 0;
 	unsigned n = 0;
 
 	if (strcmp(boot->end, fb_end_name(FB_END_OK)))
@@ -893,9 +893,10 @@ double fb_boot_value(const struct fb_store_boot *boot, const char *cell_key, con
 		const struct fb_store_sample *s = &boot->samples[i];
 
 		if (!strcmp(s->metric, metric) && !strcmp(s->cell, cell_key)) {
-			sum += s->value;
 			n++;
+			/* Not a sum, which can be more than a double holds. */
+			mean += s->value / n - mean / n;
 		}
 	}
-	return n ? sum / n : NAN;
+	return n ? mean : NAN;
 }
