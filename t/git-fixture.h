@@ -16,12 +16,13 @@
 
 /*
  * libgit2 1.5.1 leaks the match data of pcre2 whenever a regular expression does not match:
- * git_revparse_single() tries one on each name that it does not know otherwise.
+ * git_revparse_single() tries one on each name that it does not know otherwise. It also leaks
+ * the ref whose object it cannot read.
  */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
-	return "leak:libpcre2\n";
+	return "leak:libpcre2\nleak:git_revparse_ext\n";
 }
 
 /** git_env() - Keep the user's settings out, for git and for libgit2; @home must exist. */
