@@ -599,9 +599,9 @@ static void args_refuse_what_makes_no_sense(void **state)
 	assert_int_equal(fb_machine_args(&spec, ".", 9, &argv, &err), -1);
 	assert_error(&err, FB_ERROR_INPUT, "memory");
 	free(spec.vmlinux);
-	spec.vmlinux = fb_xstrdup("/nonexistent/vmlinux");
+	spec.vmlinux = fb_xstrdup("/dev/null/none/vmlinux");
 	assert_int_equal(fb_machine_args(&spec, ".", 9, &argv, &err), -1);
-	assert_error(&err, FB_ERROR_INPUT, "/nonexistent/vmlinux");
+	assert_error(&err, FB_ERROR_INPUT, "/dev/null/none/vmlinux");
 	spec.machine = FB_MACHINE_COMMAND;
 	assert_int_equal(fb_machine_args(&spec, ".", 9, &argv, &err), -1);
 	assert_error(&err, FB_ERROR_INPUT, "no QEMU");
@@ -616,7 +616,7 @@ static void missing_qemu_is_missing(void **state)
 	char **argv = NULL;
 
 	(void)state;
-	setenv("PATH", "/nonexistent", 1);
+	setenv("PATH", "/dev/null/none", 1);
 	assert_int_equal(fb_machine_args(&spec, ".", 9, &argv, &err), -1);
 	setenv("PATH", old, 1);
 	assert_error(&err, FB_ERROR_MISSING, "qemu-system-x86");
@@ -710,11 +710,11 @@ static void missing_tool_names_its_package(void **state)
 
 	(void)state;
 	setenv("FIRSTBAD_AGENT", "/bin/true", 1);
-	assert_int_equal(fb_bundle_make(tools, "/nonexistent", &path, &err), -1);
+	assert_int_equal(fb_bundle_make(tools, "/dev/null/none", &path, &err), -1);
 	assert_error(&err, FB_ERROR_MISSING, "no program 'fs_mark-of-nobody'");
-	setenv("PATH", "/nonexistent", 1);
+	setenv("PATH", "/dev/null/none", 1);
 	assert_int_equal(
-		fb_bundle_make((const char *const[]){"fio", NULL}, "/nonexistent", &path, &err),
+		fb_bundle_make((const char *const[]){"fio", NULL}, "/dev/null/none", &path, &err),
 		-1);
 	setenv("PATH", old, 1);
 	unsetenv("FIRSTBAD_AGENT");
@@ -788,8 +788,8 @@ static void standin_of_no_library_is_an_error(void **state)
 	(void)state;
 	assert_int_equal(fb_standin_make("/proc/self/exe", "/etc/passwd", "x", &s, &err), -1);
 	assert_error(&err, FB_ERROR_INPUT, "/etc/passwd");
-	assert_int_equal(fb_standin_make("/nonexistent", "/etc/passwd", "x", &s, &err), -1);
-	assert_error(&err, FB_ERROR_SYSTEM, "/nonexistent");
+	assert_int_equal(fb_standin_make("/dev/null/none", "/etc/passwd", "x", &s, &err), -1);
+	assert_error(&err, FB_ERROR_SYSTEM, "/dev/null/none");
 }
 
 #define NR_SINGLE 17
