@@ -155,6 +155,7 @@ static double own_levels_evidence(const struct fb_search *s)
 			lik -= 0.5 * log(det);
 		}
 		rss = fmax(model->within + wmm - wm * wm / w, 0);
+		/* cppcheck-suppress invalidFunctionArg; there are images */
 		lik += lgamma(shape) - shape * log(model->rate + rss / 2) - 0.5 * log(2 * M_PI * w);
 		sum = fb_stats_logsum(sum, lik);
 	}

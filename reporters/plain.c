@@ -224,7 +224,8 @@ static void headline(const struct fb_report *r, struct fb_str *out)
 		}
 		fb_str_add(out, ".\n");
 	} else if (!strcmp(v, "undecided")) {
-		fb_str_add(out, "Undecided: a limit is reached, or no further boot would tell more.\n");
+		fb_str_add(out,
+			   "Undecided: a limit is reached, or no further boot would tell more.\n");
 		if (r->nr_commits) {
 			fb_str_addf(out, "%zu commit%s left (", r->nr_commits,
 				    r->nr_commits == 1 ? " is" : "s are");

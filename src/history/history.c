@@ -187,7 +187,7 @@ static bool resolve_odd(const struct fb_history *history, const char *rev, struc
 {
 	git_reference *ref = NULL, *direct = NULL;
 	size_t len = strlen(rev);
-	git_oid oid, prefix;
+	git_oid oid = {{0}}, prefix;
 	bool found = false;
 
 	if (git_reference_dwim(&ref, history->repo, rev) == 0 &&

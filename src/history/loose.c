@@ -63,7 +63,7 @@ static size_t parse_header(const char *head, size_t len, git_object_t *ret_type,
 static int inflate_object(struct loose *l, const char *path, z_stream *z, void **ret,
 			  size_t *ret_len, git_object_t *ret_type)
 {
-	unsigned char head[HEADER_MAX], beyond;
+	unsigned char head[HEADER_MAX] = {0};
 	size_t head_len, body, size;
 	unsigned char *data;
 	int rc;
@@ -87,7 +87,7 @@ static int inflate_object(struct loose *l, const char *path, z_stream *z, void *
 	if (rc == Z_OK && z->avail_out)
 		rc = inflate(z, Z_FINISH);
 	if (rc != Z_STREAM_END && !z->avail_out) {
-		z->next_out = &beyond;
+		z->next_out = head; /* room for what must not come */
 		z->avail_out = 1;
 		rc = inflate(z, Z_FINISH);
 		z->avail_out--;
