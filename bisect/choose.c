@@ -203,7 +203,7 @@ static int list_surprising(const struct fb_search *s, const struct outlook *o,
 	return nr;
 }
 
-/* Keeps the better one of *@best and @node, whose boots cost so many boots each. */
+/* Makes @node the *@best if its boots tell more per cost; @share: how likely it can be tested. */
 static void compare(struct fb_search *s, const struct outlook *o, uint32_t node, double share,
 		    uint32_t *best, double *best_score)
 {

@@ -393,7 +393,7 @@ void fb_list_class(struct fb_search *s, uint32_t class)
 			s->found[s->state->nr_nodes++] = s->cand[c];
 }
 
-static int compare_ranks(const void *a, const void *b)
+int fb_compare_ranks(const void *a, const void *b)
 {
 	const struct rank *x = a, *y = b;
 
@@ -412,7 +412,7 @@ double fb_list_credible(struct fb_search *s)
 		s->rank[k] = (struct rank){s->cluster[k].weight, k};
 		s->count[k] = 0;
 	}
-	qsort(s->rank, s->nr_cluster, sizeof(*s->rank), compare_ranks);
+	qsort(s->rank, s->nr_cluster, sizeof(*s->rank), fb_compare_ranks);
 	for (uint32_t i = 0; i < s->nr_cluster && have < want; i++) {
 		s->count[s->rank[i].cluster] = 1;
 		have += s->rank[i].weight * s->cluster[s->rank[i].cluster].size;

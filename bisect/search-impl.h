@@ -190,6 +190,8 @@ void fb_make_classes(struct fb_search *s);
 uint32_t fb_leading_class(struct fb_search *s);
 void fb_list_class(struct fb_search *s, uint32_t class);
 double fb_list_credible(struct fb_search *s);
+/* For qsort() of struct rank: the heaviest first. */
+int fb_compare_ranks(const void *a, const void *b);
 
 /* ends.c */
 /* The good end to boot: another one when the first cannot be. */

@@ -47,8 +47,8 @@ int fb_stats_hodges_lehmann(const double *a, size_t na, const double *b, size_t 
  *
  * The mutual information of a binary input and its Gaussian observation; at p = 1/2 it is
  * the capacity C(d) of the binary-input Gaussian channel. Off by at most this share of the
- * entropy of p (t/u-stats.c): 0.2 % at p = 1/2, 1 % at 0.3, 6 % at 0.1, 19 % at 0.001. A ranking
- * of the next boot by the exact integral needs as many boots, and much more time.
+ * entropy of p (t/u-stats.c): 0.2 % at p = 1/2, 1 % at 0.3, 6 % at 0.1, 19 % at 0.001. Ranking
+ * all nodes by the exact integral needs as many boots, and much more time.
  *
  * Source: at p = 1/2 the fit of F. Braennstroem, L. Rasmussen and A. Grant, IEEE Transactions
  * on Information Theory 51 (2005); elsewhere the distance is scaled so that it is exact for

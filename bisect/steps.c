@@ -422,15 +422,6 @@ static bool ask_lone_boot_of_steps(struct fb_search *s, const struct where *w)
 
 /* --- the verdict ---------------------------------------------------------------------------- */
 
-static int compare_ranks(const void *a, const void *b)
-{
-	const struct rank *x = a, *y = b;
-
-	if (x->weight != y->weight)
-		return x->weight > y->weight ? -1 : 1;
-	return (x->cluster > y->cluster) - (x->cluster < y->cluster);
-}
-
 /* The @i-th step's candidates: the largest class of cluster @k, or all that hold the confidence. */
 static void list_step(struct fb_search *s, const struct where *w, int i, bool found)
 {
@@ -445,7 +436,7 @@ static void list_step(struct fb_search *s, const struct where *w, int i, bool fo
 		t->rank[k] = (struct rank){t->mass[i][k] / s->cluster[k].size, k};
 		t->mark[k] = 0;
 	}
-	qsort(t->rank, s->nr_cluster, sizeof(*t->rank), compare_ranks);
+	qsort(t->rank, s->nr_cluster, sizeof(*t->rank), fb_compare_ranks);
 	for (uint32_t k = 0; k < s->nr_cluster && have < s->params.confidence * s->state->two;
 	     k++) {
 		t->mark[t->rank[k].cluster] = 1;
