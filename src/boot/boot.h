@@ -36,7 +36,7 @@ enum fb_end {
 	FB_END_HANG_NOISY,  /* output went on but the work did not finish, or output without end */
 	FB_END_BOOT_FAILED, /* the agent never spoke */
 	FB_END_BUILD_FAILED,
-	FB_END_INFRA,	 /* QEMU could not start, died, disk full: never the kernel's fault */
+	FB_END_INFRA,	 /* QEMU could not start, or died: never the kernel's fault */
 	FB_END_UNUSABLE, /* this host cannot run this machine kind */
 };
 
@@ -99,8 +99,9 @@ void fb_boot_result_release(struct fb_boot_result *result);
  * fb_boot_run() - Boot once and run the cells. Blocks; call it in a job.
  * @dir: the job directory; console, results and the per-boot initrd lie in it.
  *
- * Return: 0 with ret->end, whatever the kernel did, FB_END_INFRA included. -1 only when the
- * spec makes no sense (FB_ERROR_INPUT).
+ * Return: 0 with ret->end, whatever the kernel did, FB_END_INFRA included. -1 when no boot
+ * could end otherwise: the spec makes no sense (FB_ERROR_INPUT), or results cannot be kept
+ * (FB_ERROR_SYSTEM; a full disk has err->sys).
  */
 int fb_boot_run(const struct fb_boot_spec *spec, const char *dir, struct fb_boot_result *ret,
 		struct fb_error *err);

@@ -163,6 +163,19 @@ json_t *fb_job_json(const struct fb_boot_spec *spec, char *const *modules)
 	return job;
 }
 
+static int write_all(int fd, const char *data, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0)
+			return -1;
+		data += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
 static int copy_all(int from, int to, const char *name, struct fb_error *err)
 {
 	static const char zero[4];
@@ -176,17 +189,15 @@ static int copy_all(int from, int to, const char *name, struct fb_error *err)
 		char buf[65536];
 
 		while ((n = read(from, buf, sizeof(buf))) > 0) {
-			if (write(to, buf, (size_t)n) != n) {
+			if (write_all(to, buf, (size_t)n) < 0) {
 				n = -1;
 				break;
 			}
 			done += n;
 		}
 	}
-	if (n < 0)
-		return fb_error_set_sys(err, errno, "copy '%s'", name);
 	/* Archives start at multiples of four bytes; zeros between them are allowed. */
-	if (done % 4 && write(to, zero, (size_t)(4 - done % 4)) < 0)
+	if (n < 0 || (done % 4 && write_all(to, zero, (size_t)(4 - done % 4)) < 0))
 		return fb_error_set_sys(err, errno, "copy '%s'", name);
 	return 0;
 }
