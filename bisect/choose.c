@@ -20,6 +20,8 @@
 #define HOPELESS_BITS  50.0
 
 #define BITS_POINTS 64
+/* Parts with less of the posterior do not count for what a boot tells. */
+#define LEAST_PART 1e-3
 /* So many of the best nodes are looked at more closely. */
 #define SHORTLIST 12
 /* And so many of the images that tell most of whether images differ. */
@@ -110,7 +112,7 @@ static double bits_of(const struct fb_search *s, uint32_t c, double n,
 		double p, at, weight = st->part_weight[r];
 		int i;
 
-		if (!(weight > 1e-9))
+		if (!(weight > LEAST_PART))
 			continue;
 		p = s->mass[c].part[r] / weight;
 		if (!(p > 1e-9) || !(p < 1 - 1e-9))
@@ -251,7 +253,7 @@ bool fb_ask_best_split(struct fb_search *s)
 
 	for (int r = 0; r < family->nr_parts; r++)
 		for (int i = 0; i <= BITS_POINTS; i++)
-			table[r][i] = s->state->part_weight[r] > 1e-9
+			table[r][i] = s->state->part_weight[r] > LEAST_PART
 					      ? family->bits(&s->state->fit_of[r],
 							     (double)i / BITS_POINTS, 0, batch)
 					      : 0;

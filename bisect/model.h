@@ -68,6 +68,7 @@ struct fb_model_fit {
 	double sigma;		 /* boot to boot */
 	double rho;		 /* image variance over boot variance */
 	double w_old, w_new;	 /* weights, about numbers of boots */
+	double distance, share;	 /* of a second mode; 0 where there is none */
 };
 
 /** struct fb_model_ends - Two samples, for the sequential test. */
@@ -113,7 +114,8 @@ struct fb_family {
 
 	/**
 	 * split_raw() - The same for a part that needs the values one by one.
-	 * @start: the fit of part 0.
+	 * @start: where the estimates begin: the fit of part 0, or that of this part for a
+	 *	partition that differs little.
 	 * @ret_ratio: for each value the log of its density on the new side over that on the
 	 *	old side, at the estimates; may be NULL.
 	 */

@@ -9,7 +9,7 @@
 /* With fewer boots than this five parameters say nothing. */
 #define LEAST_BOOTS 12
 #define MAX_ROUNDS  30
-#define CONVERGED   1e-3
+#define CONVERGED   3e-3 /* nats gained by a round */
 /* Where EM begins: the distance in standard deviations of all noise, and the share. */
 #define START_DISTANCE 2.0
 #define START_SHARE    0.3
@@ -70,11 +70,11 @@ static double log_density(const struct modes *m, double off)
 			       log(m->share) - far * far / (2 * m->var));
 }
 
-/* One round of EM. Returns how far the centres and the distance moved, in spreads. */
+/* One round of EM. Returns the log likelihood that there was before. */
 static double improve(const struct fb_model_values *v, double shape, double rate, int way,
 		      struct modes *m)
 {
-	double nr = (double)v->nr, moved = 0, up = 0, down = 0, to;
+	double nr = (double)v->nr, up = 0, down = 0;
 	struct sums s;
 
 	expect(v, m, &s);
@@ -83,40 +83,55 @@ static double improve(const struct fb_model_values *v, double shape, double rate
 		up += s.rare_x[g] - s.rare[g] * s.x[g] / s.nr[g];
 		down += s.rare[g] * (1 - s.rare[g] / s.nr[g]);
 	}
-	to = down > 0 ? up / down : 0;
-	if (way * to < 0)
-		to = 0;
-	moved += fabs(to - m->distance);
-	m->distance = to;
-	for (int g = 0; g < 2; g++) {
-		to = (s.x[g] - s.rare[g] * m->distance) / s.nr[g];
-		moved += fabs(to - m->centre[g]);
-		m->centre[g] = to;
-	}
+	m->distance = down > 0 ? up / down : 0;
+	if (way * m->distance < 0)
+		m->distance = 0;
+	for (int g = 0; g < 2; g++)
+		m->centre[g] = (s.x[g] - s.rare[g] * m->distance) / s.nr[g];
 	/* Half a boot of either mode as its prior; the rarer one is not the more frequent one. */
 	m->share = fmin((s.rare[0] + s.rare[1] + 0.5) / (nr + 1), 0.5);
 	m->var = (2 * rate + s.squares) / (nr + 2 * shape);
-	return moved / sqrt(m->var);
+	return s.log_lik;
+}
+
+/* What all noise is like, cut in two, or the modes that were found already. */
+static struct modes begin(const struct fb_model_fit *start, int way)
+{
+	double var = start->sigma * start->sigma, share = START_SHARE;
+	double distance = way * START_DISTANCE * start->sigma;
+
+	if (start->share > 0) {
+		share = start->share;
+		distance = start->distance;
+		var -= share * (1 - share) * distance * distance;
+	} else {
+		var /= 4;
+	}
+	return (struct modes){.distance = distance,
+			      .share = share,
+			      .var = var,
+			      .centre = {start->mean_old - share * distance,
+					 start->mean_new - share * distance}};
 }
 
 double fb_modes_split(const struct fb_model_values *v, int way, double shape, double rate,
 		      const struct fb_model_fit *start, struct fb_model_fit *ret_fit,
 		      double *ret_ratio)
 {
-	double from = way * START_DISTANCE * start->sigma, nr = (double)v->nr, rare, curve, log_lik;
-	struct modes m = {.distance = from,
-			  .share = START_SHARE,
-			  .var = start->sigma * start->sigma / 4,
-			  .centre = {start->mean_old - START_SHARE * from,
-				     start->mean_new - START_SHARE * from}};
+	double nr = (double)v->nr, rare, curve, log_lik, last = -INFINITY;
+	struct modes m = begin(start, way);
 	struct sums s;
 
 	*ret_fit = *start;
 	if (v->nr < LEAST_BOOTS || !(start->sigma > 0))
 		return -INFINITY;
-	for (int round = 0; round < MAX_ROUNDS; round++)
-		if (improve(v, shape, rate, way, &m) < CONVERGED)
+	for (int round = 0; round < MAX_ROUNDS; round++) {
+		double now = improve(v, shape, rate, way, &m);
+
+		if (fabs(now - last) < CONVERGED)
 			break;
+		last = now;
+	}
 	expect(v, &m, &s);
 	rare = s.rare[0] + s.rare[1];
 	/* The centres and the distance; then log var; then the share. */
@@ -139,5 +154,7 @@ double fb_modes_split(const struct fb_model_values *v, int way, double shape, do
 	ret_fit->rho = 0;
 	ret_fit->w_old = s.nr[0];
 	ret_fit->w_new = s.nr[1];
+	ret_fit->distance = m.distance;
+	ret_fit->share = m.share;
 	return log_lik;
 }

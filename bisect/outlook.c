@@ -58,16 +58,30 @@ static double entropy(const struct outlook *o, const double *density)
 	return sum * o->spacing;
 }
 
-/* Adds @share of Student's t, made to add up to 1 on the grid. */
-static void add_t(const struct outlook *o, double share, double mean, double scale, double df,
-		  double *density)
+/* All have the same degrees of freedom: the boots are the same. */
+static void make_table(struct outlook *o, double df)
 {
+	for (int i = 0; i < FB_OUTLOOK_T; i++) {
+		double z = (double)i / FB_OUTLOOK_FINE;
+
+		o->t[i] = exp(-(df + 1) / 2 * log1p(z * z / df));
+	}
+	/* The rest is far beyond what matters. */
+	o->t[FB_OUTLOOK_T] = o->t[FB_OUTLOOK_T + 1] = 0;
+}
+
+/* Adds @share of Student's t, made to add up to 1 on the grid. */
+static void add_t(const struct outlook *o, double share, double mean, double scale, double *density)
+{
+	double at = (o->from - mean) / scale * FB_OUTLOOK_FINE;
+	double step = o->spacing / scale * FB_OUTLOOK_FINE;
 	double t[FB_OUTLOOK_GRID], sum = 0;
 
 	for (int i = 0; i < FB_OUTLOOK_GRID; i++) {
-		double z = (o->from + i * o->spacing - mean) / scale;
+		double x = fmin(fabs(at + i * step), FB_OUTLOOK_T);
+		int k = (int)x;
 
-		sum += t[i] = exp(-(df + 1) / 2 * log1p(z * z / df));
+		sum += t[i] = o->t[k] + (x - k) * (o->t[k + 1] - o->t[k]);
 	}
 	for (int i = 0; i < FB_OUTLOOK_GRID; i++)
 		density[i] += share / (sum * o->spacing) * t[i];
@@ -96,8 +110,7 @@ static void fill(const struct outlook *o, int i, const struct fb_model_image *ha
 			double w = new ? f->w_new : f->w_old;
 
 			add_t(o, step->share[r], mean + (had ? own * (had->mean - mean) : 0),
-			      sigma * sqrt(rest + (1 - own) * (1 - own) / w), f->df,
-			      side[new].density);
+			      sigma * sqrt(rest + (1 - own) * (1 - own) / w), side[new].density);
 		}
 	}
 	for (int new = 0; new < 2; new ++)
@@ -158,6 +171,7 @@ bool fb_outlook_make(struct fb_search *s, struct outlook *o)
 	o->spacing = (hi - lo) / (FB_OUTLOOK_GRID - 1);
 	if (!(o->spacing < SPACING * scale))
 		return false;
+	make_table(o, o->step[0].fit[0].df);
 	for (int i = 0; i < o->nr; i++)
 		fill(o, i, NULL, o->step[i].side);
 	return true;

@@ -237,6 +237,8 @@ void fb_add_raw_parts(struct fb_search *s);
 /* outlook.c */
 #define FB_OUTLOOK_STEPS 32
 #define FB_OUTLOOK_GRID	 48
+#define FB_OUTLOOK_FINE	 16 /* entries of the table of Student's density for one scale */
+#define FB_OUTLOOK_T	 (FB_OUTLOOK_FINE * 12)
 
 /* The predictive distribution of one more boot under the steps that are left. */
 struct outlook {
@@ -245,6 +247,7 @@ struct outlook {
 	double boots;	      /* of a step of the search */
 	double widen;	      /* noise is so much wider than the parts by sums say */
 	double from, spacing; /* of the grid of values */
+	double t[FB_OUTLOOK_T + 2]; /* Student's density at 0, 1/FB_OUTLOOK_FINE, ...; unscaled */
 	struct outlook_step {
 		uint32_t cluster;
 		double mass;

@@ -31,16 +31,24 @@ struct fb_model_values fb_values_of(struct fb_search *s, uint32_t k)
 	return (struct fb_model_values){nr, s->sorted, s->new};
 }
 
-/* Works out the part @r of cluster @k, and what each image would gain on the other side. */
-static double work_out(struct fb_search *s, int r, uint32_t k, bool ratios)
+/*
+ * Works out the part @r of cluster @k, and what each image would gain on the other side.
+ * @near: the fit for another cluster, or NULL.
+ */
+static double work_out(struct fb_search *s, int r, uint32_t k, const struct fb_model_fit *near,
+		       bool ratios, struct fb_model_fit *ret_fit)
 {
 	struct fb_model_values values = fb_values_of(s, k);
-	struct fb_model_fit start, fit;
+	struct fb_model_fit start;
 	size_t at = 0;
 	double lik;
 
-	s->model.family->split(&s->model, 0, &s->cluster[k].new, NULL, 0, -INFINITY, &start);
-	lik = s->model.family->split_raw(&s->model, r, &values, &start, &fit,
+	if (!near) {
+		s->model.family->split(&s->model, 0, &s->cluster[k].new, NULL, 0, -INFINITY,
+				       &start);
+		near = &start;
+	}
+	lik = s->model.family->split_raw(&s->model, r, &values, near, ret_fit,
 					 ratios ? s->ratio : NULL);
 	for (size_t i = 0; ratios && i < s->nr_image; i++) {
 		s->image[i].ratio = 0;
@@ -78,16 +86,13 @@ static double about(const struct fb_search *s, uint32_t k, uint32_t base)
 
 static void add_part(struct fb_search *s, int r, uint32_t base, double best_of_all)
 {
-	double lik = -INFINITY, best_lik;
-	uint32_t best = base;
+	struct fb_model_fit near, fit;
+	double lik = work_out(s, r, base, NULL, true, &near);
 
-	for (int try = 0; try < MAX_TRIES; try++) {
-		double l = work_out(s, r, best, true), most = 0;
+	for (int try = 1; try < MAX_TRIES; try++) {
+		double l, most = 0;
+		uint32_t best = base;
 
-		if (!(l > lik))
-			break;
-		lik = l;
-		base = best;
 		for (uint32_t k = 0; k < s->nr_cluster; k++) {
 			double d = about(s, k, base);
 
@@ -98,17 +103,25 @@ static void add_part(struct fb_search *s, int r, uint32_t base, double best_of_a
 		}
 		if (best == base)
 			break;
+		l = work_out(s, r, best, NULL, true, &fit);
+		if (!(l > lik)) {
+			/* Not better, though it seemed so: back, for the ratios. */
+			lik = work_out(s, r, base, NULL, true, &near);
+			break;
+		}
+		lik = l;
+		base = best;
+		near = fit;
 	}
 	if (!(lik > best_of_all - NOT_SHOWN))
 		return;
-	best_lik = work_out(s, r, base, true);
 	for (uint32_t k = 0; k < s->nr_cluster; k++) {
 		struct cluster *cl = &s->cluster[k];
 
 		if (k == base)
-			cl->part[r] = best_lik;
+			cl->part[r] = lik;
 		else if (about(s, k, base) > -OUT_OF_REACH)
-			cl->part[r] = work_out(s, r, k, false);
+			cl->part[r] = work_out(s, r, k, &near, false, &fit);
 		else
 			continue;
 		cl->log_lik = fb_stats_logsum(cl->log_lik, cl->part[r]);

@@ -16,6 +16,8 @@
 
 /* Repeated so many times the best next boots must settle what is open; see choose.c. */
 #define HOPELESS_BOOTS 200.0
+/* Pairs so many nats below the sum of those before do not count (1e-9 of it). */
+#define LITTLE 20.0
 /* What has less of the posterior does not count for the choice of the next boots. */
 #define IN_QUESTION 1e-9
 
@@ -166,19 +168,21 @@ double fb_two_steps_evidence(const struct fb_search *s)
 	for (uint32_t k = 0; k < s->nr_cluster; k++) {
 		for (uint32_t l = k + 1; l < s->nr_cluster; l++) {
 			double size = (double)s->cluster[k].size * s->cluster[l].size;
+			double least = sum > 0 ? best + log(sum / size) - LITTLE : -INFINITY;
 			struct pair p;
 
 			if (!make_pair(s, k, l, &p))
 				continue;
 			for (int r = 0; r < nr_parts(s); r++) {
-				double lik = pair_likelihood(s, &p, r, best - FB_NEGLIGIBLE, NULL);
+				double lik = pair_likelihood(s, &p, r, least, NULL);
 
+				if (!(lik > least))
+					continue;
 				if (lik > best) {
 					sum *= exp(best - lik);
 					best = lik;
 				}
-				if (lik > best - FB_NEGLIGIBLE)
-					sum += size * exp(lik - best);
+				sum += size * exp(lik - best);
 			}
 		}
 	}
