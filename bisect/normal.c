@@ -27,8 +27,8 @@
  */
 static const double rho_grid[NR_RHO] = {0, 0.25, 1};
 static const double lean_grid[NR_LEAN] = {1, 4, 0.25};
-static const double prior[NR_RHO + NR_LEAN + NR_WAY] = {0.57, 0.02, 0.01,  0.1,
-							0.1,  0.1,  0.075, 0.075};
+static const double prior[NR_RHO + NR_LEAN + NR_WAY] = {0.565, 0.006, 0.005, 0.1,
+							0.1,   0.1,   0.062, 0.062};
 
 /* The prior of the shift: log-uniform over so many doublings, from the smallest looked for. */
 #define SHIFT_DOUBLINGS 15
@@ -156,17 +156,16 @@ static double split(const struct fb_model *model, int r, const struct fb_model_s
 		return -INFINITY; /* the prior to come only makes it less, for the most part */
 	scale = sqrt(rate / shape * (1 / w_new + 1 / w_old));
 	log_lik += log_prior_shift(model, mean_new - mean_old, scale, 2 * shape);
-	if (ret_fit) {
-		ret_fit->mean_old = mean_old;
-		ret_fit->mean_new = mean_new;
-		ret_fit->shift = mean_new - mean_old;
-		ret_fit->scale = scale;
-		ret_fit->df = 2 * shape;
-		ret_fit->sigma = sqrt(rate / shape);
-		ret_fit->rho = rho_grid[r];
-		ret_fit->w_old = w_old;
-		ret_fit->w_new = w_new;
-	}
+	if (ret_fit)
+		*ret_fit = (struct fb_model_fit){.mean_old = mean_old,
+						 .mean_new = mean_new,
+						 .shift = mean_new - mean_old,
+						 .scale = scale,
+						 .df = 2 * shape,
+						 .sigma = sqrt(rate / shape),
+						 .rho = rho_grid[r],
+						 .w_old = w_old,
+						 .w_new = w_new};
 	return log_lik;
 }
 

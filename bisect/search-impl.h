@@ -8,6 +8,7 @@
  *   certain.c  verdicts that cannot err steps.c  two steps: evidence, and where
  *   model.h    likelihoods of the values shapes.c noise that is not normal
  *   outlook.c  what one more boot would tell
+ *   strays.c   boots that look like the other side
  */
 #ifndef FB_BISECT_SEARCH_IMPL_H
 #define FB_BISECT_SEARCH_IMPL_H
@@ -265,6 +266,13 @@ bool fb_outlook_make(struct fb_search *s, struct outlook *o);
 double fb_outlook_bits(struct fb_search *s, const struct outlook *o, uint32_t node);
 /* How much another boot of @im would tell of whether images differ, to compare; 0: nothing. */
 double fb_outlook_surprise(const struct outlook *o, const struct image *im);
+
+/* strays.c */
+/*
+ * Asks for an image that alone tells the leader from another candidate, as long as all of its
+ * boots may be strays.
+ */
+bool fb_ask_strays(struct fb_search *s, uint32_t leader);
 
 /* certain.c */
 extern const struct fb_family fb_family_certain;

@@ -37,8 +37,6 @@
  * shift, spread over 15 doublings, so it lags behind that of the ends.
  */
 #define AGAINST (-4.0)
-/* In standard deviations of a boot; from here on stray boots are the rule among errors. */
-#define FAR_APART 6.0
 
 void fb_search_free(struct fb_search *s)
 {
@@ -287,30 +285,6 @@ static void fit_best_step(struct fb_search *s, uint32_t best)
 	s->state->has_fit = true;
 }
 
-/*
- * One boot convicts nobody: where the sides are so far apart that no noise as seen so far
- * takes a boot for one of the other side, a hiccup of the host still may. Asks for the image
- * with a single boot that alone tells the leader from another candidate.
- */
-static bool ask_lone_boot(struct fb_search *s, uint32_t leader)
-{
-	const struct fb_model_fit *fit = &s->state->fit_of[0];
-	uint64_t led = s->cluster[s->cluster_of[leader]].reached_by;
-
-	if (fabs(fit->shift) < FAR_APART * fit->sigma)
-		return false;
-	for (size_t i = 0; i < s->nr_image; i++) {
-		const struct image *im = &s->image[i];
-		uint64_t without = led ^ fb_image_hash(s, im);
-
-		for (uint32_t k = 0; im->sum.nr == 1 && k < s->nr_cluster; k++)
-			if (s->cluster[k].reached_by == without &&
-			    fb_ask(s, im->root, s->params.batch, FB_SEARCH_WHY_STEP))
-				return true;
-	}
-	return false;
-}
-
 static void search(struct fb_search *s, const struct ends *e)
 {
 	struct state *st = s->state;
@@ -363,7 +337,7 @@ static void search(struct fb_search *s, const struct ends *e)
 	/* The leader's own posterior has paid for the places already. */
 	enough = fmax(limit - log(s->nr_alive), 0);
 	if (s->class_mass[leader] >= confidence) {
-		if (ask_lone_boot(s, leader))
+		if (s->model.family == &fb_family_normal && fb_ask_strays(s, leader))
 			return;
 		if (e->differ >= limit || shift_evidence(s, plain) >= enough) {
 			fb_list_class(s, leader);
