@@ -107,11 +107,11 @@ static struct modes begin(const struct fb_model_fit *start, int way)
 	} else {
 		var /= 4;
 	}
-	return (struct modes){.distance = distance,
-			      .share = share,
-			      .var = var,
-			      .centre = {start->mean_old - share * distance,
-					 start->mean_new - share * distance}};
+	return (struct modes){
+		.distance = distance,
+		.share = share,
+		.var = var,
+		.centre = {start->mean_old - share * distance, start->mean_new - share * distance}};
 }
 
 double fb_modes_split(const struct fb_model_values *v, int way, double shape, double rate,

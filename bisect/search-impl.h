@@ -244,10 +244,10 @@ void fb_add_raw_parts(struct fb_search *s);
 /* The predictive distribution of one more boot under the steps that are left. */
 struct outlook {
 	int nr, nr_parts;
-	bool images_differ;   /* perhaps */
-	double boots;	      /* of a step of the search */
-	double widen;	      /* noise is so much wider than the parts by sums say */
-	double from, spacing; /* of the grid of values */
+	bool images_differ;	    /* perhaps */
+	double boots;		    /* of a step of the search */
+	double widen;		    /* noise is so much wider than the parts by sums say */
+	double from, spacing;	    /* of the grid of values */
 	double t[FB_OUTLOOK_T + 2]; /* Student's density at 0, 1/FB_OUTLOOK_FINE, ...; unscaled */
 	struct outlook_step {
 		uint32_t cluster;

@@ -37,6 +37,9 @@
  * shift, spread over 15 doublings, so it lags behind that of the ends.
  */
 #define AGAINST (-4.0)
+/* A shift that may be the smallest one looked for, in standard errors; see enough_to_name(). */
+#define NEAR_SMALLEST 2.5
+#define LESS_WRONG    0.5
 
 void fb_search_free(struct fb_search *s)
 {
@@ -285,6 +288,31 @@ static void fit_best_step(struct fb_search *s, uint32_t best)
 	s->state->has_fit = true;
 }
 
+/*
+ * The posterior that a commit must have to be named. Averaged over the prior of the shift the
+ * search errs as rarely as it says, but at the lower end of that prior twice as often: there the
+ * shift is taken for a larger one, and each boot for more evidence than it is. So half the chance
+ * of an error is asked for while the shift may be one of the smallest looked for. (1 sigma, 1,000
+ * trials: 1.2 % wrong instead of 2.2 % with two fifths of it, for 8 % more boots.)
+ */
+static double enough_to_name(const struct fb_search *s)
+{
+	const struct fb_model_fit *fit = &s->state->fit;
+	double confidence = s->params.confidence;
+
+	if (s->model.family == &fb_family_normal &&
+	    fabs(fit->shift) - s->min_shift < NEAR_SMALLEST * fit->scale)
+		return 1 - (1 - confidence) * LESS_WRONG;
+	return confidence;
+}
+
+static void name_class(struct fb_search *s, uint32_t leader)
+{
+	fb_list_class(s, leader);
+	fb_conclude(s, s->state->nr_nodes > 1 ? FB_VERDICT_RANGE : FB_VERDICT_FOUND,
+		    s->class_mass[leader]);
+}
+
 static void search(struct fb_search *s, const struct ends *e)
 {
 	struct state *st = s->state;
@@ -292,6 +320,7 @@ static void search(struct fb_search *s, const struct ends *e)
 	double prior = s->nr_alive > 1 ? fmin(PRIOR_OTHER, (1 - confidence) / 2) : 0;
 	double step, plain, log_total, log_candidate, other;
 	uint32_t best, leader;
+	bool leads, shown;
 
 	st->searching = true;
 	st->good_end = e->good;
@@ -336,18 +365,18 @@ static void search(struct fb_search *s, const struct ends *e)
 	}
 	/* The leader's own posterior has paid for the places already. */
 	enough = fmax(limit - log(s->nr_alive), 0);
-	if (s->class_mass[leader] >= confidence) {
+	shown = e->differ >= limit || shift_evidence(s, plain) >= enough;
+	leads = s->class_mass[leader] >= confidence;
+	if (s->class_mass[leader] >= enough_to_name(s)) {
 		if (s->model.family == &fb_family_normal && fb_ask_strays(s, leader))
 			return;
-		if (e->differ >= limit || shift_evidence(s, plain) >= enough) {
-			fb_list_class(s, leader);
-			fb_conclude(s, st->nr_nodes > 1 ? FB_VERDICT_RANGE : FB_VERDICT_FOUND,
-				    s->class_mass[leader]);
+		if (shown) {
+			name_class(s, leader);
 			return;
 		}
 		if (fb_ask_end(s, e))
 			return;
-	} else if (s->class_mass[leader] >= confidence * (1 - st->other) &&
+	} else if (!leads && s->class_mass[leader] >= confidence * (1 - st->other) &&
 		   ((st->two > st->other / 2 && fb_search_steps(s)) ||
 		    fb_ask_misfit(s, best, 4 * ENOUGH_BOOTS))) {
 		return;
@@ -356,6 +385,11 @@ static void search(struct fb_search *s, const struct ends *e)
 		return;
 	if (st->two > UNLIKELY && fb_search_steps(s))
 		return;
+	/* No boot is left that would tell more: what was asked for has to do. */
+	if (leads && shown) {
+		name_class(s, leader);
+		return;
+	}
 	if (st->two > s->class_mass[leader]) {
 		fb_list_likely_steps(s);
 		fb_conclude(s, FB_VERDICT_UNDECIDED, st->two);

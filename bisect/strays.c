@@ -61,7 +61,7 @@ bool fb_ask_strays(struct fb_search *s, uint32_t leader)
 	double median[2];
 	size_t at = 0, strays[2] = {0, 0}; /* down, up */
 
-	for (int new = 0; new < 2; new++)
+	for (int new = 0; new < 2; new ++)
 		median[new] = median_of(s, &v, new);
 	if (median[0] == median[1])
 		return false;
@@ -70,7 +70,8 @@ bool fb_ask_strays(struct fb_search *s, uint32_t leader)
 			strays[up] += is_stray(median, v.value[b], v.new[b], up);
 	for (size_t i = 0; i < s->nr_image; i++) {
 		const struct image *im = &s->image[i];
-		/* What looks new may be an old image whose boots went up, and the other way round. */
+		/* What looks new may be an old image whose boots went up, and the other way round.
+		 */
 		bool up = fb_reached(s, s->cluster[led].first, i);
 		uint64_t without = s->cluster[led].reached_by ^ fb_image_hash(s, im);
 		size_t others = strays[up];

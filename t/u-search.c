@@ -542,6 +542,50 @@ static void one_wild_boot_convicts_nobody(void **state)
 	fb_dag_free(dag);
 }
 
+/* P(all of these boots are strays) when none of the others was: the rule of succession. */
+static double chance_of_strays(unsigned boots, unsigned others)
+{
+	double p = 1;
+
+	for (unsigned b = 0; b < boots; b++)
+		p *= (b + 1.0) / (others + b + 2.0);
+	return p;
+}
+
+static void a_verdict_rests_on_more_boots_than_may_be_strays(void **state)
+{
+	enum { NR = 257 };
+	struct fb_search_params p = usual;
+	struct fb_dag *dag = line(NR);
+	double value[NR];
+
+	for (uint32_t culprit = 3; culprit < NR; culprit += 23) {
+		struct fb_search *s = on_line(dag, &p);
+		struct fb_search_ask ask;
+		struct fb_verdict v;
+		unsigned boots[NR] = {0}, nr = 0;
+
+		step_at(value, NR, culprit, 100, 104);
+		while (fb_search_next(s, &ask) == FB_SEARCH_MEASURE) {
+			assert_true(nr < 500);
+			boots[ask.node]++;
+			assert_int_equal(
+				fb_search_record(s, ask.node,
+						 value[ask.node] * (1 + 0.005 * jitter(1, nr++))),
+				0);
+		}
+		fb_search_verdict(s, &v);
+		assert_int_equal(v.kind, FB_VERDICT_FOUND);
+		assert_int_equal(v.nodes[0], culprit);
+		assert_true(chance_of_strays(boots[culprit], nr - boots[culprit]) <=
+			    1 - p.confidence);
+		assert_true(chance_of_strays(boots[culprit - 1], nr - boots[culprit - 1]) <=
+			    1 - p.confidence);
+		fb_search_free(s);
+	}
+	fb_dag_free(dag);
+}
+
 static void boots_that_run_out_are_undecided(void **state)
 {
 	enum { NR = 65 };
@@ -660,6 +704,7 @@ int main(void)
 		cmocka_unit_test(two_steps_name_no_innocent_commit),
 		cmocka_unit_test(up_and_down_names_no_innocent_commit),
 		cmocka_unit_test(one_wild_boot_convicts_nobody),
+		cmocka_unit_test(a_verdict_rests_on_more_boots_than_may_be_strays),
 		cmocka_unit_test(boots_that_run_out_are_undecided),
 		cmocka_unit_test(no_commit_has_more_boots_than_allowed),
 		cmocka_unit_test(an_image_that_is_there_is_preferred),

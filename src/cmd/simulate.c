@@ -336,7 +336,7 @@ static void tell(void *ctx, size_t done)
 int fb_cmd_simulate(int argc, char **argv)
 {
 	struct fb_common common = {0};
-	struct arguments a = {.noise = "normal", .trials = 1000, .min_boots = 3, .batch = 1};
+	struct arguments a = {.noise = "normal", .trials = 1000, .min_boots = 2, .batch = 1};
 	const struct fb_opt opts[] = {
 		{"dag", 0, FB_OPT_STRING, &a.dag, "FILE|line:N",
 		 "the history: a .dag file, or N commits in a line"},
@@ -368,7 +368,7 @@ int fb_cmd_simulate(int argc, char **argv)
 		 "smallest change looked for, in sigma; default 1, or D"},
 		{"direction", 0, FB_OPT_STRING, &a.direction, "WHICH",
 		 "known (default) or unknown to the search"},
-		{"min-boots", 0, FB_OPT_UINT, &a.min_boots, "N", "of each end; default 3"},
+		{"min-boots", 0, FB_OPT_UINT, &a.min_boots, "N", "of each end; default 2"},
 		{"batch", 0, FB_OPT_UINT, &a.batch, "N", "boots side by side; default 1"},
 		{"boots", 0, FB_OPT_STRING, &a.boots, "N[..M]",
 		 "boots in all; or drawn from a range; default 1000"},
