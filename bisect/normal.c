@@ -40,11 +40,11 @@ static const double prior[NR_RHO + NR_LEAN + NR_WAY] = {0.568, 0.004, 0.004, 0.1
 #define SHIFT_ROOM 0.7
 
 /*
- * The spread's prior weighs as one boot with a deviation of a tenth of min_effect: it
+ * The spread's prior weighs as 0.7 boots with a deviation of a tenth of min_effect: it
  * keeps the likelihood finite when all values are equal, and is forgotten after a few
  * boots when they are not.
  */
-#define SPREAD_PRIOR_BOOTS 1.0
+#define SPREAD_PRIOR_BOOTS 0.7
 #define SPREAD_PRIOR_SHARE 0.1
 
 static double weight(size_t nr, int r)

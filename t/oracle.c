@@ -140,9 +140,8 @@ static double log_lik(const bool *new, const uint32_t *image, const struct oracl
 	solve(n, cov, y, iy);
 	for (size_t i = 0; i < n; i++)
 		rss += y[i] * iy[i];
-	/* The prior of the variance: one boot with a tenth of the smallest effect. */
-	shape = 0.5 + ((double)n - 2) / 2;
-	rate = 0.5 * 0.01 * min_shift * min_shift + rss / 2;
+	shape = ORACLE_PRIOR_SHAPE + ((double)n - 2) / 2;
+	rate = ORACLE_PRIOR_SHAPE * 0.01 * min_shift * min_shift + rss / 2;
 	shift = mean[1] - mean[0];
 	scale = sqrt(rate / shape * (g[0][0] + g[1][1] + 2 * g[0][1]) / det);
 	return -log_det / 2 - log(det) / 2 + lgammafn(shape) - shape * log(rate) +
@@ -172,7 +171,8 @@ static void side_lik(const bool *new, bool side, const struct oracle_sample *s, 
 static double log_lik_tails(const bool *new, const struct oracle_sample *s, size_t n, double lean,
 			    double min_shift, int direction)
 {
-	double centre[2], nr[2] = {0}, sum = 0, rate = 0.5 * 0.01 * min_shift * min_shift;
+	double centre[2], nr[2] = {0}, sum = 0,
+			  rate = ORACLE_PRIOR_SHAPE * 0.01 * min_shift * min_shift;
 	double spread, scale;
 
 	/* Centres: medians, by counting; spread: the mean distance from them. */
@@ -212,8 +212,8 @@ static double log_lik_tails(const bool *new, const struct oracle_sample *s, size
 							    centre[0] - (i - GRID / 2) * step[0],
 						    min_shift, direction);
 		/* d(scale^2) = 2 scale^2 d(log scale). */
-		sum += both * step[0] * step[1] / (2 * M_PI) * 2 / 7.0 * pow(scale * scale, -0.5) *
-		       exp(-rate / (scale * scale));
+		sum += both * step[0] * step[1] / (2 * M_PI) * 2 / 7.0 *
+		       pow(scale * scale, -ORACLE_PRIOR_SHAPE) * exp(-rate / (scale * scale));
 	}
 	return log(sum);
 }

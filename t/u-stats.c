@@ -214,6 +214,8 @@ static void likelihood_equals_r(void **state)
 
 	fb_model_init(&model, &fb_family_normal, 1, 0, NULL);
 	model.effect = model.shift_min = 0; /* without the prior of the shift */
+	model.shape = 0.5;		    /* R's */
+	model.rate = 0.005;
 	for (size_t i = 0; i < 4; i++)
 		fb_model_add(&model, &image[i], 1);
 	fb_model_sums_add(&model, &two, &image[3], 1);

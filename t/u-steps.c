@@ -64,7 +64,8 @@ static double log_lik(const struct oracle_dag *dag, uint32_t a, uint32_t b,
 		      const struct oracle_sample *s, size_t n, double rho, double range)
 {
 	double x[40][3], vy[40], vx[3][40], cov[40][40], g[3][40], h[3][40], v[3], rss = 0;
-	double log_det = 0, log_g, shape = 0.5 + ((double)n - 3) / 2, rate, scale2, shift;
+	double log_det = 0, log_g, shape = ORACLE_PRIOR_SHAPE + ((double)n - 3) / 2, rate, scale2,
+	       shift;
 	bool seen[2][2] = {{false}};
 
 	for (size_t i = 0; i < n; i++) {
@@ -104,7 +105,7 @@ static double log_lik(const struct oracle_dag *dag, uint32_t a, uint32_t b,
 	for (size_t i = 0; i < n; i++)
 		for (int p = -1; p < 3; p++)
 			rss += p < 0 ? s[i].value * vy[i] : -v[p] * vx[p][i] * s[i].value;
-	rate = 0.5 * 0.01 + rss / 2;
+	rate = ORACLE_PRIOR_SHAPE * 0.01 + rss / 2;
 	/* Variance of the shift, new less old. */
 	{
 		double one[3] = {-1, 0, 1};
