@@ -12,12 +12,10 @@
 #define WEAK_SHARE (1.0 / 3)
 #define WEAK_ERROR 0.15
 /*
- * The search gives up when the best next boots would have to be repeated this many times to
- * settle what is open; the second one is in bits, by what one boot of a new image tells. That
- * is so when images differ by themselves: more boots of one cannot tell on which side it is.
+ * Beside FB_HOPELESS_BOOTS, in bits by what one boot of a new image tells. Searches are hopeless
+ * when images differ by themselves: more boots of one cannot tell on which side it is.
  */
-#define HOPELESS_BOOTS 200.0
-#define HOPELESS_BITS  50.0
+#define HOPELESS_BITS 50.0
 
 #define BITS_POINTS 64
 /* Parts with less of the posterior do not count for what a boot tells. */
@@ -282,7 +280,7 @@ bool fb_ask_best_split(struct fb_search *s)
 	s->state->boots_to_go = entropy / one;
 	if (s->params.scale != FB_SCALE_CERTAIN &&
 	    entropy * batch >
-		    bits_of(s, best, batch, table) * (HOPELESS_BOOTS + HOPELESS_BITS / one))
+		    bits_of(s, best, batch, table) * (FB_HOPELESS_BOOTS + HOPELESS_BITS / one))
 		return false;
 	node = look_closer(s, &list, s->cand[best]);
 	return fb_ask(s, node, s->params.batch,

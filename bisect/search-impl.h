@@ -20,6 +20,8 @@
 
 #define FB_NO_NODE UINT32_MAX
 
+/* The search gives up when the best next boots, so many times, would not settle what is open. */
+#define FB_HOPELESS_BOOTS 200.0
 /* Likelihoods this many nats below the best no longer matter (1e-17 of it). */
 #define FB_NEGLIGIBLE 40.0
 

@@ -14,8 +14,6 @@
 
 #include "bisect/stats.h"
 
-/* Repeated so many times the best next boots must settle what is open; see choose.c. */
-#define HOPELESS_BOOTS 200.0
 /* Pairs so many nats below the sum of those before do not count (1e-9 of it). */
 #define LITTLE 20.0
 /* What has less of the posterior does not count for the choice of the next boots. */
@@ -402,7 +400,7 @@ static bool ask_where(struct fb_search *s, const struct where *w)
 			best = node;
 		}
 	}
-	if (best == FB_NO_NODE || w->entropy * batch > best_bits * HOPELESS_BOOTS)
+	if (best == FB_NO_NODE || w->entropy * batch > best_bits * FB_HOPELESS_BOOTS)
 		return false;
 	return fb_ask(s, best, s->params.batch,
 		      best == good ? FB_SEARCH_WHY_END : FB_SEARCH_WHY_STEP);
