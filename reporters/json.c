@@ -116,6 +116,10 @@ static void render(const struct fb_report *r, struct fb_str *out)
 	json_object_set_new(o, "better", text(r->better));
 	json_object_set_new(o, "min_effect", number(r->min_effect));
 	json_object_set_new(o, "effect", effect(r));
+	json_object_set_new(o, "failure_rates",
+			    r->has_rates ? json_pack("{s:o, s:o}", "good", number(r->mean_good),
+						     "bad", number(r->mean_bad))
+					 : json_null());
 	json_object_set_new(o, "boots", json_integer(r->boots));
 	json_object_set_new(o, "commits_tested", json_integer(r->commits_tested));
 	json_object_set_new(o, "candidates", json_integer(r->candidates));

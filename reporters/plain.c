@@ -281,6 +281,9 @@ static void numbers(const struct fb_report *r, struct fb_str *out)
 		labelled("cell:", r->cell_text, out);
 	if (r->has_effect)
 		effect(r, out);
+	if (r->has_rates)
+		fb_str_addf(out, "failures:    %.0f %% of the boots before, %.0f %% after\n",
+			    100 * r->mean_good, 100 * r->mean_bad);
 	fb_str_addf(out, "range:       %.*s..%.*s, %u candidate%s\n", OID_SHOWN, r->good.oid,
 		    OID_SHOWN, r->bad.oid, r->candidates, fb_plural(r->candidates));
 	fb_str_addf(out, "tested:      %u commit%s, %u boot%s\n", r->commits_tested,

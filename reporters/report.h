@@ -61,6 +61,7 @@ struct fb_report {
 	const char *better; /* "higher is better", "lower is better", "neither is better" */
 	double confidence, something_else;
 	bool has_effect;
+	bool has_rates; /* instead: .mean_good and .mean_bad are shares of boots that failed */
 	/*
 	 * Of the values of the boots on either side of the commits named, of the two ends when
 	 * none is.

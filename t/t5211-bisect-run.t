@@ -232,6 +232,7 @@ fb_expect '--flaky: a status that may lie is asked for again' '
 	run -q --json --flaky --good c1 ./t.sh >out && found 23 &&
 	test "$(last boots)" = "$(wc -l <count)" && test "$(wc -l <count)" -gt 15 &&
 	firstbad -C repo report >plain && fb_grep "^exit status changed with this commit" plain &&
+	fb_grep "^failures: .* % of the boots before, .* % after\$" plain &&
 	fb_grep ! nan plain && firstbad -C repo bisect status >status && fb_grep ! nan status
 '
 

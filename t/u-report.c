@@ -118,12 +118,12 @@ static char *rendered(const struct fb_reporter *how, const struct fb_report *r)
 
 /* The keys of a JSON report: programs rely on each being there, in every report. */
 static const char *const keys[] = {
-	"schema",      "firstbad",	 "session",	  "verdict",	"commits",
-	"confidence",  "something_else", "good",	  "bad",	"cell",
-	"metric",      "unit",		 "better",	  "min_effect", "effect",
-	"boots",       "commits_tested", "candidates",	  "machine",	"machine_note",
-	"fingerprint", "steps",		 "checks",	  "plan",	"looked_for",
-	"cause",       "changes",	 "changes_found",
+	"schema",	 "firstbad",	   "session",	     "verdict",	      "commits",
+	"confidence",	 "something_else", "good",	     "bad",	      "cell",
+	"metric",	 "unit",	   "better",	     "min_effect",    "effect",
+	"failure_rates", "boots",	   "commits_tested", "candidates",    "machine",
+	"machine_note",	 "fingerprint",	   "steps",	     "checks",	      "plan",
+	"looked_for",	 "cause",	   "changes",	     "changes_found",
 };
 
 /* Parses, strictly: no key twice, nothing behind it, no key missing. */
@@ -385,6 +385,28 @@ static void open_reads_as_agreed(void **state)
 	r.nr_checks = 0;
 	r.boots = 5;
 	check_golden("open", &r);
+}
+
+static void failures_read_as_shares_of_boots(void **state)
+{
+	struct fb_report r = base_report();
+	FB_CLEANUP(fb_freep) char *plain = NULL, *json = NULL;
+	json_t *o, *rates;
+
+	r.has_effect = false;
+	r.has_rates = true;
+	r.mean_good = 0.052;
+	r.mean_bad = 0.8;
+	plain = rendered(&fb_reporter_plain, &r);
+	assert_contains(plain, "\nfailures:    5 % of the boots before, 80 % after\n");
+	assert_null(strstr(plain, "change "));
+	json = rendered(&fb_reporter_json, &r);
+	o = parsed(json);
+	rates = json_object_get(o, "failure_rates");
+	assert_near(json_real_value(json_object_get(rates, "good")), 0.052, 0);
+	assert_near(json_real_value(json_object_get(rates, "bad")), 0.8, 0);
+	assert_true(json_is_null(json_object_get(o, "effect")));
+	json_decref(o);
 }
 
 /*
@@ -746,6 +768,7 @@ int main(void)
 		cmocka_unit_test(a_wrong_end_is_told_in_words),
 		cmocka_unit_test(boots_without_one_value_are_counted),
 		cmocka_unit_test(open_reads_as_agreed),
+		cmocka_unit_test(failures_read_as_shares_of_boots),
 		cmocka_unit_test(t27_a_change_says_of_what_it_is_a_percentage),
 		cmocka_unit_test(both_steps_are_told),
 		cmocka_unit_test(steps_that_are_not_named_are_told_apart),

@@ -248,10 +248,13 @@ static void fill_numbers(struct fb_reporting *r, const struct fb_bisect *b, json
 	p->effect_hi = real_at(verdict, "effect_hi");
 	p->sigma = real_at(verdict, "sigma");
 	p->boots = (unsigned)json_integer_value(json_object_get(verdict, "boots"));
-	/* Of exit statuses it is a difference of rates, not a ratio. */
-	if (p->metric && !strcmp(p->metric, FB_METRIC_STATUS))
-		p->effect = NAN;
 	p->has_effect = isfinite(p->effect) && isfinite(p->mean_good) && isfinite(p->mean_bad);
+	/* Of exit statuses it is a difference of rates, not a ratio. */
+	if (p->metric && !strcmp(p->metric, FB_METRIC_STATUS)) {
+		p->has_rates = p->has_effect;
+		p->has_effect = false;
+		p->effect = NAN;
+	}
 	p->commits_tested = b->steps;
 	p->candidates = b->range->nr_candidates;
 	p->min_effect = b->plan->min_effect;
