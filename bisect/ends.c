@@ -9,7 +9,7 @@
  * The test of "no shift" errs a little more often than it says, since the spread is not known:
  * with this more asked of it, in nats, 0.8 % for 1 % (2,500 trials, a shift of one sigma).
  */
-#define SAME_MARGIN 0.4
+#define SAME_MARGIN 0.3
 
 uint32_t fb_good_end(const struct fb_search *s)
 {

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define FB_MODEL_PARTS 8  /* at most */
+#define FB_MODEL_PARTS 9  /* at most */
 #define FB_MODEL_RATES 65 /* points of an unknown rate, at most */
 
 /** struct fb_model_image - The boots of one built image. */
@@ -68,7 +68,8 @@ struct fb_model_fit {
 	double sigma;		 /* boot to boot */
 	double rho;		 /* image variance over boot variance */
 	double w_old, w_new;	 /* weights, about numbers of boots */
-	double distance, share;	 /* of a second mode; 0 where there is none */
+	double distance, share;	 /* of a second mode (on the old side); 0 where there is none */
+	double within;		 /* spread within a mode; bisect/share.h only */
 };
 
 /** struct fb_model_ends - Two samples, for the sequential test. */
@@ -161,7 +162,8 @@ struct fb_family {
  * small value, and rho (image against boot variance) is one of a few values, the parts.
  * All but rho are integrated out in closed form. Three more parts have noise with heavy
  * tails (bisect/tails.h), so that one boot convicts nobody unless the others show that
- * noise is normal; two have noise with a second mode, above or below (bisect/modes.h).
+ * noise is normal; two have noise with a second mode, above or below (bisect/modes.h), and in one
+ * the change is that of the share of a mode (bisect/share.h).
  *
  * Source: the normal linear model with conjugate variance, e.g. A. O'Hagan and J. Forster,
  * Kendall's Advanced Theory of Statistics 2B (2004), chapter 11.

@@ -8,12 +8,14 @@
 #include <Rmath.h>
 
 #include "bisect/modes.h"
+#include "bisect/share.h"
 #include "bisect/stats.h"
 #include "bisect/tails.h"
 
-#define NR_RHO	3
-#define NR_LEAN 3
-#define NR_WAY	2 /* of the second mode */
+#define NR_RHO	 3
+#define NR_LEAN	 3
+#define NR_WAY	 2 /* of the second mode */
+#define NR_PARTS (NR_RHO + NR_LEAN + NR_WAY + 1)
 
 /*
  * The parts: normal noise with three ratios of image variance to boot variance, and noise
@@ -28,8 +30,7 @@
  */
 static const double rho_grid[NR_RHO] = {0, 0.25, 1};
 static const double lean_grid[NR_LEAN] = {1, 4, 0.25};
-static const double prior[NR_RHO + NR_LEAN + NR_WAY] = {0.568, 0.004, 0.004, 0.1,
-							0.1,   0.1,   0.062, 0.062};
+static const double prior[NR_PARTS] = {0.59, 0.004, 0.004, 0.1, 0.1, 0.1, 0.03, 0.03, 0.042};
 
 /* The prior of the shift: log-uniform over so many doublings, from the smallest looked for. */
 #define SHIFT_DOUBLINGS 15
@@ -177,7 +178,10 @@ static double split_raw(const struct fb_model *model, int r, const struct fb_mod
 	int lean = r - NR_RHO, way = lean == NR_LEAN ? 1 : -1;
 	double log_lik;
 
-	if (lean < NR_LEAN)
+	if (r == NR_PARTS - 1)
+		log_lik = fb_share_split(values, model->shape, model->rate, start, ret_fit,
+					 ret_ratio);
+	else if (lean < NR_LEAN)
 		log_lik = fb_tails_split(values, lean_grid[lean], model->shape, model->rate, start,
 					 ret_fit, ret_ratio);
 	else
@@ -283,8 +287,8 @@ static double bits(const struct fb_model_fit *fit, double p, double had, double 
 }
 
 const struct fb_family fb_family_normal = {
-	.nr_parts = NR_RHO + NR_LEAN + NR_WAY,
-	.nr_raw = NR_LEAN + NR_WAY,
+	.nr_parts = NR_PARTS,
+	.nr_raw = NR_PARTS - NR_RHO,
 	.begin = 3,
 	.init = init,
 	.log_prior = log_prior,

@@ -39,7 +39,7 @@
 #define AGAINST (-4.0)
 /* A shift that may be the smallest one looked for, in standard errors; see enough_to_name(). */
 #define NEAR_SMALLEST 2.5
-#define LESS_WRONG    0.5
+#define LESS_WRONG    0.7
 
 void fb_search_free(struct fb_search *s)
 {
@@ -291,9 +291,9 @@ static void fit_best_step(struct fb_search *s, uint32_t best)
 /*
  * The posterior that a commit must have to be named. Averaged over the prior of the shift the
  * search errs as rarely as it says, but at the lower end of that prior twice as often: there the
- * shift is taken for a larger one, and each boot for more evidence than it is. So half the chance
- * of an error is asked for while the shift may be one of the smallest looked for. (1 sigma, 1,000
- * trials: 1.2 % wrong instead of 2.2 % with two fifths of it, for 8 % more boots.)
+ * shift is taken for a larger one, and each boot for more evidence than it is. So less chance of an
+ * error is asked for while the shift may be one of the smallest looked for. (At 1 sigma, 1,000
+ * trials each: two fifths of the chance made 2.2 % of wrong answers 1.2 %, for 8 % more boots.)
  */
 static double enough_to_name(const struct fb_search *s)
 {

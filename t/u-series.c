@@ -223,8 +223,10 @@ int main(void)
 		cmocka_unit_test(seldom_seen_where_there_is_none),
 		cmocka_unit_test(seen_where_there_is_one),
 	};
-	size_t nr = 5;
+	size_t nr = 0;
 
+	while (tests[nr].name)
+		nr++;
 	for (size_t i = 0; i < NR(drift_rows); i++)
 		tests[nr++] = (struct CMUnitTest){drift_rows[i].name, drift_equals_r, NULL, NULL,
 						  (void *)(uintptr_t)&drift_rows[i]};

@@ -4,6 +4,7 @@
 
 #include "bisect/model.h"
 #include "bisect/modes.h"
+#include "bisect/share.h"
 #include "bisect/stats.h"
 #include "bisect/tails.h"
 
@@ -305,6 +306,37 @@ static void modes_equal_r(void **state)
 	assert_true(isinf(fb_modes_split(&values, 1, 0.5, 0.005, &start, &fit, NULL)));
 }
 
+/*
+ * R 4.2.2, a sum over grids of both levels (0.02 apart), the log of the variance (0.1) and both
+ * shares (40 points): the product over the boots of
+ *   f = function(x, s) s exp(-(x - high)^2 / (2 v)) + (1 - s) exp(-(x - low)^2 / (2 v))
+ * times v^(-boots / 2) v^(-0.5) exp(-0.005 / v) and |s_new - s_old|, over 2 pi.
+ */
+static void share_equals_r(void **state)
+{
+	static const double value[] = {0.1, -0.2, 0.3, 0.05, 2.1, -0.1, 0,
+				       2,   1.8,  2.2, 0.1,  1.9, 2.1,	2.05};
+	const struct fb_model_fit start = {.mean_old = 0.3, .mean_new = 1.7, .sigma = 0.8};
+	unsigned char new[14] = {0};
+	struct fb_model_values values = {14, value, new};
+	struct fb_model_fit fit, again;
+	double lik, ratio[14];
+
+	for (int i = 0; i < 14; i++)
+		new[i] = i >= 7;
+	lik = fb_share_split(&values, 0.5, 0.005, &start, &fit, ratio);
+	assert_near(lik, 8.03128, 0.2);
+	/* Six sevenths of a distance of 2 less one, drawn to the middle by the prior. */
+	assert_near(fit.shift, 1.25, 0.1);
+	assert_near(fit.distance, 2, 0.05);
+	assert_true(ratio[0] < -1 && ratio[4] > 1 && ratio[10] < -1);
+	/* Where it ended it begins again. */
+	assert_near(fb_share_split(&values, 0.5, 0.005, &fit, &again, NULL), lik, 0.01);
+	assert_near(again.shift, fit.shift, 0.01);
+	values.nr = 11; /* too few to tell */
+	assert_true(isinf(fb_share_split(&values, 0.5, 0.005, &start, &fit, NULL)));
+}
+
 static void a_boot_added_and_taken_away_leaves_no_trace(void **state)
 {
 	const struct fb_model_image image = {3, 0.7, 0.01}, more = {2, -0.4, 0.2};
@@ -356,11 +388,14 @@ int main(void)
 		cmocka_unit_test(likelihood_equals_r),
 		cmocka_unit_test(tails_equal_r),
 		cmocka_unit_test(modes_equal_r),
+		cmocka_unit_test(share_equals_r),
 		cmocka_unit_test(a_boot_added_and_taken_away_leaves_no_trace),
 		cmocka_unit_test(ends_test_sees_large_equal_and_opposite_shifts),
 	};
-	size_t nr = 7;
+	size_t nr = 0;
 
+	while (tests[nr].name)
+		nr++;
 	for (size_t i = 0; i < NR(welch_rows); i++)
 		tests[nr++] = (struct CMUnitTest){welch_rows[i].name, welch_equals_r, NULL, NULL,
 						  (void *)(uintptr_t)&welch_rows[i]};

@@ -345,8 +345,10 @@ int main(void)
 		cmocka_unit_test(plan_of_known_cases),
 		cmocka_unit_test(replicates_equal_r),
 	};
-	size_t nr = 9;
+	size_t nr = 0;
 
+	while (tests[nr].name)
+		nr++;
 	for (size_t i = 0; i < NR(designs); i++)
 		tests[nr++] =
 			(struct CMUnitTest){designs[i].name, estimates_and_intervals_are_right,
