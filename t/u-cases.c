@@ -109,8 +109,9 @@ static void t22_ends_with_one_image_are_no_regression(void **state)
 
 /*
  * T24: three bisections of one effect of 8 %, spread over a series of 22 commits, named A, A and B.
- * None of them made it. Whatever is answered lies in the series, and no one commit is said to
- * have made all of it where the boots show that it did not.
+ * None of them made it. What is named lies in the series, what may be it no more than two commits
+ * beside it (it is the smallest set with the confidence), and no one commit is said to have made
+ * all of it where the boots show that it did not.
  */
 static void t24_an_effect_spread_over_a_series_has_no_one_culprit(void **state)
 {
@@ -119,6 +120,7 @@ static void t24_an_effect_spread_over_a_series_has_no_one_culprit(void **state)
 
 	for (uint64_t trial = 0; trial < 20; trial++) {
 		uint64_t rng = trial + 24;
+		uint32_t room;
 		struct fb_verdict v;
 		struct fb_dag *dag;
 		struct fb_search *s = on_line(NR, &usual, &dag);
@@ -131,9 +133,10 @@ static void t24_an_effect_spread_over_a_series_has_no_one_culprit(void **state)
 		run(s, value, 0.01, &rng);
 		fb_search_verdict(s, &v);
 		found += v.kind == FB_VERDICT_FOUND;
+		room = v.kind == FB_VERDICT_FOUND || v.steps_found ? 0 : 2;
 		assert_true(v.nr_nodes > 0);
 		for (size_t i = 0; i < v.nr_nodes; i++)
-			assert_in_range(v.nodes[i], FIRST, LAST);
+			assert_in_range(v.nodes[i], FIRST - room, LAST + room);
 		fb_search_free(s);
 		fb_dag_free(dag);
 	}
