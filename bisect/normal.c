@@ -25,12 +25,13 @@
  * linker lays them out anew (Curtsinger and Berger, "Stabilizer", ASPLOS 2013). The heavy
  * tails stand for hiccups of the host, a rare second mode, and skewed noise. Their priors
  * are a compromise: larger ones keep the error rate better where that part is the truth, and
- * cost boots where it is not. Images that differ are the dearest, one boot in 25 for each percent
- * at two sigma; doc/search.md has what the priors do to the errors.
+ * cost boots where it is not. Images that differ are the dearest, two boots in 46 at
+ * two sigma, and with a quarter of them errors are four times as many where images differ;
+ * doc/search.md has what the priors do to the errors.
  */
 static const double rho_grid[NR_RHO] = {0, 0.25, 1};
 static const double lean_grid[NR_LEAN] = {1, 4, 0.25};
-static const double prior[NR_PARTS] = {0.59, 0.004, 0.004, 0.1, 0.1, 0.1, 0.03, 0.03, 0.042};
+static const double prior[NR_PARTS] = {0.57, 0.02, 0.01, 0.1, 0.1, 0.1, 0.03, 0.03, 0.04};
 
 /* The prior of the shift: log-uniform over so many doublings, from the smallest looked for. */
 #define SHIFT_DOUBLINGS 15

@@ -223,7 +223,7 @@ void oracle_posterior(const struct oracle_dag *dag, uint32_t good, uint32_t bad,
 		      double min_shift, int direction, double ret[ORACLE_MAX], double *ret_tails)
 {
 	static const double rho[] = {0, 0.25, 1}, lean[] = {1, 4, 0.25};
-	static const double prior[] = {0.59, 0.004, 0.004, 0.1, 0.1, 0.1};
+	static const double prior[] = {0.57, 0.02, 0.01, 0.1, 0.1, 0.1};
 	double l[ORACLE_MAX][6], best = -INFINITY, sum = 0, tails = 0;
 	bool possible[ORACLE_MAX];
 

@@ -113,7 +113,7 @@ static void keeps_its_error_rate(void **state)
 	if (row->boots_max > 0 && sum / (double)trials > row->boots_max)
 		fail_msg("%.1f boots, more than %g", sum / (double)trials, row->boots_max);
 	/* Where images differ by themselves, some answers are "undecided" rather than wrong. */
-	if (nr[FB_OUTCOME_UNDECIDED] > (row->image_sd > 0 ? trials / 3 : trials / 20))
+	if (nr[FB_OUTCOME_UNDECIDED] > (row->image_sd > 0 ? trials / 2 : trials / 20))
 		fail_msg("%zu of %zu undecided", nr[FB_OUTCOME_UNDECIDED], trials);
 }
 
