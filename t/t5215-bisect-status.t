@@ -23,7 +23,7 @@ fb_expect 'two steps: both commits, not what leads least badly' '
 	fb_grep "^change -[34]" status && fb_grep ! "candidates hold|to go" status
 '
 fb_expect 'the progress of it names what leads, which is no commit' '
-	tail -n 1 err >last && fb_grep "left, something else 9[0-9]\.[0-9]%$" last
+	tail -n 1 err >last && fb_grep "left, something else (9[0-9]\.[0-9]|100\.0)%$" last
 '
 fb_expect 'the same for programs: verdict, commits, range, metric and change' '
 	firstbad -C repo bisect status --json | tr -d "\n " >json &&
