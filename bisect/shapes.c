@@ -89,6 +89,8 @@ static void add_part(struct fb_search *s, int r, uint32_t base, double best_of_a
 	struct fb_model_fit near, fit;
 	double lik = work_out(s, r, base, NULL, true, &near);
 
+	if (isinf(lik)) /* there are no ratios either */
+		return;
 	for (int try = 1; try < MAX_TRIES; try++) {
 		double l, most = 0;
 		uint32_t best = base;
