@@ -58,6 +58,41 @@ static void set(json_t *o, const char *name, double value)
 	json_object_set_new(o, name, json_real(value));
 }
 
+/*
+ * add_iostat() - The columns of iostat -x over @s seconds, as sysstat 12 computes them.
+ *
+ * Sources: write_ext_stat() and write_plain_ext_stat() of its iostat.c, compute_ext_disk_stats() of
+ * its rd_stats.c. Sectors are 512 bytes whatever the device. There are no columns for discards, but
+ * await, areq-sz and the queue's size count them.
+ */
+static void add_iostat(json_t *o, const double d[NR_FIELDS], unsigned nr_blk, double s)
+{
+	double ios = d[READ_IOS] + d[WRITE_IOS] + d[DISCARD_IOS];
+
+	set(o, "iostat.r/s", d[READ_IOS] / s);
+	set(o, "iostat.w/s", d[WRITE_IOS] / s);
+	set(o, "iostat.rkB/s", d[READ_SECTORS] / 2 / s);
+	set(o, "iostat.wkB/s", d[WRITE_SECTORS] / 2 / s);
+	set(o, "iostat.rrqm/s", d[READ_MERGES] / s);
+	set(o, "iostat.wrqm/s", d[WRITE_MERGES] / s);
+	set(o, "iostat.util", d[IO_TICKS] / 1000 / s * 100);
+	set(o, "iostat.aqu-sz", d[TIME_IN_QUEUE] / 1000 / s);
+	/* Where iostat prints 0 because there were no requests there is no figure here. */
+	if (d[READ_IOS] > 0)
+		set(o, "iostat.r_await", d[READ_TICKS] / d[READ_IOS]);
+	if (d[WRITE_IOS] > 0)
+		set(o, "iostat.w_await", d[WRITE_TICKS] / d[WRITE_IOS]);
+	if (ios > 0) {
+		set(o, "iostat.await", (d[READ_TICKS] + d[WRITE_TICKS] + d[DISCARD_TICKS]) / ios);
+		set(o, "iostat.areq-sz",
+		    (d[READ_SECTORS] + d[WRITE_SECTORS] + d[DISCARD_SECTORS]) / 2 / ios);
+	}
+	if (FLUSH_IOS < nr_blk)
+		set(o, "iostat.f/s", d[FLUSH_IOS] / s);
+	if (FLUSH_TICKS < nr_blk && d[FLUSH_IOS] > 0)
+		set(o, "iostat.f_await", d[FLUSH_TICKS] / d[FLUSH_IOS]);
+}
+
 json_t *fb_counts_json(const struct fb_counts *before, const struct fb_counts *after,
 		       const struct fb_step_end *step)
 {
@@ -70,7 +105,7 @@ json_t *fb_counts_json(const struct fb_counts *before, const struct fb_counts *a
 		{"blk.write_merges", WRITE_MERGES}, {"blk.write_sectors", WRITE_SECTORS},
 		{"blk.discard_ios", DISCARD_IOS},   {"blk.flush_ios", FLUSH_IOS},
 	};
-	double s = (double)(step->end_ns - step->start_ns) / 1e9, ios, d[NR_FIELDS] = {0};
+	double s = (double)(step->end_ns - step->start_ns) / 1e9, d[NR_FIELDS] = {0};
 	json_t *o = json_object();
 
 	set(o, "time.elapsed_time", s);
@@ -91,18 +126,7 @@ json_t *fb_counts_json(const struct fb_counts *before, const struct fb_counts *a
 	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
 		if (plain[i].field < (int)after->nr_blk)
 			set(o, plain[i].name, d[plain[i].field]);
-	if (s <= 0)
-		return o;
-	/* As sysstat's iostat -x computes them; sectors are 512 bytes whatever the device. */
-	set(o, "iostat.r/s", d[READ_IOS] / s);
-	set(o, "iostat.w/s", d[WRITE_IOS] / s);
-	set(o, "iostat.rkB/s", d[READ_SECTORS] / 2 / s);
-	set(o, "iostat.wkB/s", d[WRITE_SECTORS] / 2 / s);
-	set(o, "iostat.util", d[IO_TICKS] / 1000 / s * 100);
-	if (FLUSH_IOS < after->nr_blk)
-		set(o, "iostat.f/s", d[FLUSH_IOS] / s);
-	ios = d[READ_IOS] + d[WRITE_IOS] + d[DISCARD_IOS];
-	if (ios > 0)
-		set(o, "iostat.await", (d[READ_TICKS] + d[WRITE_TICKS] + d[DISCARD_TICKS]) / ios);
+	if (s > 0)
+		add_iostat(o, d, after->nr_blk, s);
 	return o;
 }
