@@ -47,8 +47,12 @@ void fb_guest_mount_all(void);
 /** fb_guest_load_modules() - Load the job's modules in the given order. */
 void fb_guest_load_modules(const json_t *job);
 
-/** fb_guest_sysctls() - Apply "vm.dirty_ratio=10" and the like; an unknown one is an error. */
-int fb_guest_sysctls(const json_t *job, char *why, size_t size);
+/**
+ * fb_guest_sysctls() - Apply a list of "vm.dirty_ratio=10" and the like; an unknown one is an
+ * error.
+ * @was: gets the list that takes it back, also when there is an error; NULL: not wanted.
+ */
+int fb_guest_sysctls(const json_t *list, json_t *was, char *why, size_t size);
 
 /** fb_guest_entropy() - Feed and credit the kernel's random pool from @seed. */
 void fb_guest_entropy(uint64_t seed);

@@ -78,13 +78,57 @@ static int write_file(const char *path, const char *text)
 	return n == (ssize_t)strlen(text) ? 0 : -1;
 }
 
-int fb_guest_sysctls(const json_t *job, char *why, size_t size)
+static void sysctl_path(char *path, size_t size, const char *name, size_t len)
 {
-	const json_t *sysctls = json_object_get(job, "sysctl");
+	snprintf(path, size, "/proc/sys/%.*s", (int)len, name);
+	for (char *p = path + strlen("/proc/sys/"); *p; p++)
+		if (*p == '.')
+			*p = '/';
+}
+
+/* "NAME=VALUE" as it is now, in front of @was: what was set last is given back first. */
+static bool remember(const char *name, size_t len, json_t *was)
+{
+	char path[256], value[256] = "";
+	FILE *f;
+	bool ok;
+
+	sysctl_path(path, sizeof(path), name, len);
+	f = fopen(path, "re");
+	ok = f && fgets(value, sizeof(value), f);
+	if (f)
+		fclose(f);
+	value[strcspn(value, "\n")] = '\0';
+	if (!ok || !strcmp(value, "0"))
+		return false;
+	return json_array_insert_new(was, 0, json_sprintf("%.*s=%s", (int)len, name, value)) == 0;
+}
+
+/*
+ * One of such a pair is 0, which says that the other counts, and cannot be written
+ * (Documentation/admin-guide/sysctl/vm.rst).
+ */
+static void remember_sysctl(const char *name, size_t len, json_t *was)
+{
+	static const char *const pairs[][2] = {
+		{"vm.dirty_bytes", "vm.dirty_ratio"},
+		{"vm.dirty_background_bytes", "vm.dirty_background_ratio"},
+	};
+
+	if (remember(name, len, was))
+		return;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+		for (int k = 0; k < 2; k++)
+			if (strlen(pairs[i][k]) == len && !strncmp(pairs[i][k], name, len))
+				remember(pairs[i][!k], strlen(pairs[i][!k]), was);
+}
+
+int fb_guest_sysctls(const json_t *list, json_t *was, char *why, size_t size)
+{
 	size_t i;
 	json_t *v;
 
-	json_array_foreach(sysctls, i, v)
+	json_array_foreach(list, i, v)
 	{
 		const char *text = json_string_value(v), *eq = text ? strchr(text, '=') : NULL;
 		char path[256];
@@ -93,10 +137,9 @@ int fb_guest_sysctls(const json_t *job, char *why, size_t size)
 			snprintf(why, size, "sysctl without '='");
 			return -1;
 		}
-		snprintf(path, sizeof(path), "/proc/sys/%.*s", (int)(eq - text), text);
-		for (char *p = path + strlen("/proc/sys/"); *p; p++)
-			if (*p == '.')
-				*p = '/';
+		if (was)
+			remember_sysctl(text, (size_t)(eq - text), was);
+		sysctl_path(path, sizeof(path), text, (size_t)(eq - text));
 		if (write_file(path, eq + 1) < 0) {
 			snprintf(why, size, "sysctl %s: %s", text, strerror(errno));
 			return -1;

@@ -25,7 +25,8 @@ struct run {
 	const char *dir;    /* where its steps run */
 	char *out, *err, *result;
 	bool mounted;
-	int status; /* of the measured step, as a shell would say it; -1: it has none */
+	json_t *sysctl_was; /* what the cell changed, or NULL */
+	int status;	    /* of the measured step, as a shell would say it; -1: it has none */
 	char why[WHY_MAX];
 };
 
@@ -238,6 +239,29 @@ static int make_file(struct run *run, const json_t *file)
 	return rc;
 }
 
+static int set_sysctls(struct run *run)
+{
+	const json_t *list = json_object_get(run->spec, "sysctl");
+
+	if (!json_array_size(list))
+		return 0;
+	if (!run->agent->in_guest) {
+		snprintf(run->why, sizeof(run->why), "no sysctl is changed on a host");
+		return -1;
+	}
+	run->sysctl_was = json_array();
+	return fb_guest_sysctls(list, run->sysctl_was, run->why, sizeof(run->why));
+}
+
+static void reset_sysctls(struct run *run)
+{
+	char why[WHY_MAX / 2];
+
+	if (fb_guest_sysctls(run->sysctl_was, NULL, why, sizeof(why)) < 0 && !run->why[0])
+		snprintf(run->why, sizeof(run->why), "give back %s", why);
+	json_decref(run->sysctl_was);
+}
+
 static int prepare(struct run *run)
 {
 	const json_t *fs = json_object_get(run->spec, "fs"), *array;
@@ -249,7 +273,7 @@ static int prepare(struct run *run)
 		return -1;
 	if (run->device)
 		setenv("FIRSTBAD_DEVICE", run->device, 1);
-	if (json_is_object(fs) && make_fs(run, fs) < 0)
+	if ((json_is_object(fs) && make_fs(run, fs) < 0) || set_sysctls(run) < 0)
 		return -1;
 	array = json_object_get(run->spec, "files");
 	json_array_foreach(array, i, v) if (make_file(run, v) < 0) return -1;
@@ -433,6 +457,7 @@ static bool do_run(struct fb_agent *agent, const json_t *job, const json_t *spec
 		measure(&run, &counters, &stuck);
 	if (run.mounted && umount("/mnt") < 0 && umount2("/mnt", MNT_DETACH) < 0 && !run.why[0])
 		snprintf(run.why, sizeof(run.why), "umount: %s", strerror(errno));
+	reset_sysctls(&run);
 	/* A cut in the middle of a character would not be JSON. */
 	for (char *p = run.why; *p; p++)
 		if (*p < 0x20 || *p > 0x7e)

@@ -70,7 +70,7 @@ static int worker(struct fb_agent *agent, const char *job_path)
 			close(fd);
 		fb_guest_entropy(seed);
 		fb_guest_load_modules(job);
-		if (fb_guest_sysctls(job, why, sizeof(why)) < 0) {
+		if (fb_guest_sysctls(json_object_get(job, "sysctl"), NULL, why, sizeof(why)) < 0) {
 			fatal(why);
 			return 0;
 		}

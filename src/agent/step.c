@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "src/agent/agent.h"
+#include "testcases/guest.h"
 #include "testcases/testcase.h"
 
 #define BEAT_NS	 2000000000LL  /* a sign of life while a step is silent */
@@ -36,6 +37,8 @@ static int call_guest(char *const *argv)
 
 	while (argv[argc])
 		argc++;
+	if (!strcmp(argv[0], "@settle"))
+		return fb_guest_settle();
 	if (testcase && testcase->guest)
 		return testcase->guest(argc, (char **)argv);
 	fprintf(stderr, "firstbad-agent: no workload '%s' in this agent\n", argv[0]);
