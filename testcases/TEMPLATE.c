@@ -13,10 +13,8 @@
 #include "testcases/lines.h"
 #include "testcases/testcase.h"
 
-static const struct fb_param_def params[] = {
-	FB_PARAM_FS,   FB_PARAM_MOUNT,	 {"count", "1000", "@number:1:1000000", "how often"},
-	FB_PARAM_RUNS, FB_PARAM_TIMEOUT, {NULL},
-};
+static const struct fb_param_def params[] =
+	FB_PARAMS_ON_FS({"count", "1000", "@number:1:1000000", "how often"});
 
 static const char *const metrics[] = {"template.ops_per_sec", NULL};
 

@@ -19,7 +19,6 @@
 #include "src/util/str.h"
 #include "src/util/util.h"
 #include "testcases/fs.h"
-#include "testcases/guest.h"
 #include "testcases/list.h"
 
 #define OUTPUT_MAX (8u << 20) /* json+ of 64 jobs without group reporting: 1.2 MB */
@@ -27,10 +26,8 @@
 #define KEYS_MAX   (1u << 18) /* json+ of 64 jobs: 90,000 */
 #define AGAIN	   " (again)"
 
-static const struct fb_param_def params[] = {
-	FB_PARAM_FS,
-	FB_PARAM_MOUNT,
-	{"nr_task", "1", "@tasks", "jobs at once"},
+static const struct fb_param_def params[] = FB_PARAMS_ON_FS(
+	FB_PARAM_TASKS("nr_task", "t", "4096", "jobs at once"),
 	{"rw", "randwrite", "read|write|randread|randwrite|rw|randrw", "what the jobs do"},
 	{"bs", "4k", "@size", "block size"},
 	{"size", "16m", "@size", "size of each job's file; also its amount of I/O"},
@@ -44,11 +41,7 @@ static const struct fb_param_def params[] = {
 	{"rwmixread", "50%", "@percent", "share of reads of rw and randrw"},
 	{"fallocate", "native", "none|native|posix|keep|truncate", "how the files are laid out"},
 	{"number_ios", "0", "@number:0:1000000000000", "I/Os of each job; 0: size / bs"},
-	{"runtime", "0s", "@duration", "run for a time instead of a fixed amount; 0: do not"},
-	FB_PARAM_RUNS,
-	FB_PARAM_TIMEOUT,
-	{NULL},
-};
+	{"runtime", "0s", "@duration", "run for a time instead of a fixed amount; 0: do not"});
 
 static const char *const metrics[] = {
 	"fio.read_bw_MBps",	  "fio.read_clat_*%_ns",
@@ -82,8 +75,8 @@ static int check(const struct fb_cell *cell, struct fb_error *err)
 	const char *engine = fb_cell_get(cell, "ioengine");
 	uint64_t bs = fb_cell_size(cell, "bs"), size = fb_cell_size(cell, "size");
 
-	if (bs < 512 || bs > (1u << 30))
-		return fb_error_set(err, FB_ERROR_INPUT, "bs: not from 512 to 1g");
+	if (fb_check_bs(cell, err) < 0)
+		return -1;
 	if (size < bs)
 		return fb_error_set(err, FB_ERROR_INPUT, "size: smaller than bs");
 	if (size > (uint64_t)1 << 46)
@@ -149,28 +142,22 @@ static json_t *command_line(const struct fb_cell *cell)
 
 static json_t *job(const struct fb_cell *cell, struct fb_error *err)
 {
-	json_t *ret, *prepare, *layout, *argv;
+	json_t *ret, *layout, *argv;
 
 	if (check(cell, err) < 0)
 		return NULL;
 	ret = fb_job_new(cell, err);
 	if (!ret)
 		return NULL;
-	prepare = json_object_get(ret, "prepare");
 	layout = command_line(cell);
 	fb_argv_add(layout, "--create_only=1");
-	json_array_append_new(prepare, layout);
-	json_array_append_new(prepare, json_pack("[s, s]", "@fio", "settle"));
+	json_array_append_new(json_object_get(ret, "prepare"), layout);
+	fb_job_settle(ret);
 	argv = command_line(cell);
 	fb_argv_add(argv, "--output-format=json");
 	fb_argv_add(argv, "--eta=never");
 	json_object_set_new(ret, "measure", argv);
 	return ret;
-}
-
-static int guest(int argc, char **argv)
-{
-	return argc == 2 && !strcmp(argv[1], "settle") ? fb_guest_settle() : 2;
 }
 
 /* --- cleaning ---------------------------------------------------------------------------- */
@@ -537,10 +524,8 @@ static int add_direction(const json_t *job, const char *dir, struct sum *sum, st
 static int put(struct fb_values *values, const char *dir, const char *what, double value,
 	       struct fb_error *err)
 {
-	FB_CLEANUP(fb_freep) char *name = fb_xasprintf("fio.%s_%s", dir, what);
-
 	/* What fio did not tell is left out; what it must tell was checked. */
-	return isnan(value) ? 0 : fb_values_add(values, name, value, err);
+	return isnan(value) ? 0 : fb_values_addf(values, value, err, "fio.%s_%s", dir, what);
 }
 
 static int put_direction(struct fb_values *values, const char *dir, const struct sum *sum,
@@ -709,5 +694,4 @@ const struct fb_testcase fb_testcase_fio = {
 	.tools = tools,
 	.job = job,
 	.parse = parse,
-	.guest = guest,
 };

@@ -71,6 +71,20 @@ json_t *fb_job_new(const struct fb_cell *cell, struct fb_error *err)
 			 "runs", (json_int_t)runs);
 }
 
+void fb_job_settle(json_t *job)
+{
+	json_array_append_new(json_object_get(job, "prepare"), json_pack("[s]", "@settle"));
+}
+
+int fb_check_bs(const struct fb_cell *cell, struct fb_error *err)
+{
+	uint64_t bs = fb_cell_size(cell, "bs");
+
+	return bs < 512 || bs > (1u << 30)
+		       ? fb_error_set(err, FB_ERROR_INPUT, "bs: not from 512 to 1g")
+		       : 0;
+}
+
 void fb_argv_add(json_t *argv, const char *fmt, ...)
 {
 	FB_CLEANUP(fb_freep) char *text = NULL;

@@ -7,7 +7,10 @@
 
 #define FB_TESTCASES(X)                                                                            \
 	X(command)                                                                                 \
+	X(dbench)                                                                                  \
+	X(dd_write)                                                                                \
 	X(fio)                                                                                     \
+	X(fsmark)                                                                                  \
 	X(sync_latency)                                                                            \
 	X(sysbench_fileio)
 

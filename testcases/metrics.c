@@ -36,6 +36,18 @@ static const struct fb_metric metrics[] = {
 	{"blk.write_sectors", "sectors", NEITHER, false},
 	{"blk.write_ticks", "ms", NEITHER, false},
 
+	/* dbench counts in 10^6 bytes. The means of its operations: NTCreateX, Flush, ... */
+	{"dbench.latency_*_avg_ms", "ms", LOWER, false},
+	{"dbench.max_latency", "ms", LOWER, false},
+	{"dbench.throughput_MB/s", "MB/s", HIGHER, true},
+
+	/* Until all is on the disk; until the last write() returned; the time between. */
+	{"dd-write.sync_ms", "ms", LOWER, false},
+	{"dd-write.throughput_MiB/s", "MiB/s", HIGHER, true},
+	{"dd-write.write_MiB/s", "MiB/s", HIGHER, false},
+	{"dd-write.writer_fastest_MiB/s", "MiB/s", NEITHER, false},
+	{"dd-write.writer_slowest_MiB/s", "MiB/s", HIGHER, false},
+
 	{"fio.read_bw_MBps", "MiB/s", HIGHER, false},
 	{"fio.read_clat_50%_ns", "ns", LOWER, false},
 	{"fio.read_clat_90%_ns", "ns", LOWER, false},
@@ -60,15 +72,26 @@ static const struct fb_metric metrics[] = {
 	{"fio.write_iops", "IO/s", HIGHER, true},
 	{"fio.write_slat_mean_ns", "ns", LOWER, false},
 
+	/* Means over the iterations. */
+	{"fsmark.app_overhead", "us", LOWER, false},
+	{"fsmark.files_per_sec", "files/s", HIGHER, true},
+
 	/* The columns of iostat -x, computed from the same counters. */
 	{"iostat.*", "count", NEITHER, false},
+	{"iostat.aqu-sz", "requests", NEITHER, false},
+	{"iostat.areq-sz", "KiB", NEITHER, false},
 	{"iostat.await", "ms", LOWER, false},
 	{"iostat.f/s", "requests/s", NEITHER, false},
+	{"iostat.f_await", "ms", LOWER, false},
 	{"iostat.r/s", "requests/s", NEITHER, false},
+	{"iostat.r_await", "ms", LOWER, false},
 	{"iostat.rkB/s", "KiB/s", NEITHER, false},
+	{"iostat.rrqm/s", "requests/s", NEITHER, false},
 	{"iostat.util", "%", NEITHER, false},
 	{"iostat.w/s", "requests/s", NEITHER, false},
+	{"iostat.w_await", "ms", LOWER, false},
 	{"iostat.wkB/s", "KiB/s", NEITHER, false},
+	{"iostat.wrqm/s", "requests/s", NEITHER, false},
 
 	/* Time for one sync() after each phase, for a number of files and over all of them. */
 	{"sync-latency.create_*_ms", "ms", LOWER, false},

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,16 +29,10 @@
 #define FILE_SIZE_MAX (1u << 20)
 #define PHASE_MAX_NS  (3600 * FB_NS_PER_S) /* no sync() takes longer than the time limit */
 
-static const struct fb_param_def params[] = {
-	FB_PARAM_FS,
-	FB_PARAM_MOUNT,
-	{"nr_files", "512,1024", "@counts", "numbers of files, one after another"},
-	{"size", "16k", "@size", "size of each file"},
-	{"method", "sync", "sync|syncfs", "the call that is timed"},
-	FB_PARAM_RUNS,
-	FB_PARAM_TIMEOUT,
-	{NULL},
-};
+static const struct fb_param_def params[] =
+	FB_PARAMS_ON_FS({"nr_files", "512,1024", "@counts", "numbers of files, one after another"},
+			{"size", "16k", "@size", "size of each file"},
+			{"method", "sync", "sync|syncfs", "the call that is timed"});
 
 static const char *const phases[] = {"create", "read", "unlink"};
 #define NR_PHASES FB_ARRAY_SIZE(phases)
@@ -70,8 +63,7 @@ static json_t *job(const struct fb_cell *cell, struct fb_error *err)
 	ret = fb_job_new(cell, err);
 	if (!ret)
 		return NULL;
-	json_array_append_new(json_object_get(ret, "prepare"),
-			      json_pack("[s, s]", "@sync-latency", "settle"));
+	fb_job_settle(ret);
 	argv = json_pack("[s, s, s, s]", "@sync-latency", "run", fb_cell_get(cell, "method"),
 			 fb_cell_get(cell, "nr_files"));
 	fb_argv_add(argv, "%llu", (unsigned long long)size_b);
@@ -185,8 +177,6 @@ static int run(const char *method, const char *counts, const char *size_text)
 
 static int guest(int argc, char **argv)
 {
-	if (argc == 2 && !strcmp(argv[1], "settle"))
-		return fb_guest_settle();
 	if (argc == 5 && !strcmp(argv[1], "run"))
 		return run(argv[2], argv[3], argv[4]);
 	return 2;
@@ -238,20 +228,6 @@ static int read_line(const struct fb_lines *l, const uint64_t *counts, size_t nr
 			    l->nr, phase, (unsigned long long)count);
 }
 
-static int put(struct fb_values *values, double ns, struct fb_error *err, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
-
-static int put(struct fb_values *values, double ns, struct fb_error *err, const char *fmt, ...)
-{
-	char name[64];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(name, sizeof(name), fmt, ap);
-	va_end(ap);
-	return fb_values_add(values, name, ns / FB_NS_PER_MS, err);
-}
-
 static int put_all(struct fb_values *values, const uint64_t *counts, size_t nr,
 		   double ns[NR_PHASES][COUNTS_MAX], struct fb_error *err)
 {
@@ -265,16 +241,18 @@ static int put_all(struct fb_values *values, const uint64_t *counts, size_t nr,
 				return fb_error_set(err, FB_ERROR_INPUT,
 						    "sync-latency output ends early: no '%s %llu'",
 						    phases[p], (unsigned long long)counts[i]);
-			if (put(values, ns[p][i], err, "sync-latency.%s_%llu_ms", phases[p],
-				(unsigned long long)counts[i]) < 0)
+			if (fb_values_addf(values, ns[p][i] / FB_NS_PER_MS, err,
+					   "sync-latency.%s_%llu_ms", phases[p],
+					   (unsigned long long)counts[i]) < 0)
 				return -1;
 			phase_ns += ns[p][i];
 		}
-		if (put(values, phase_ns, err, "sync-latency.%s_total_ms", phases[p]) < 0)
+		if (fb_values_addf(values, phase_ns / FB_NS_PER_MS, err, "sync-latency.%s_total_ms",
+				   phases[p]) < 0)
 			return -1;
 		total_ns += phase_ns;
 	}
-	return put(values, total_ns, err, "sync-latency.total_ms");
+	return fb_values_add(values, "sync-latency.total_ms", total_ns / FB_NS_PER_MS, err);
 }
 
 static int parse(const struct fb_cell *cell, const char *out, size_t len, struct fb_values *ret,

@@ -23,14 +23,12 @@
 #include "testcases/lines.h"
 #include "testcases/list.h"
 
-static const struct fb_param_def params[] = {
-	FB_PARAM_FS,
-	FB_PARAM_MOUNT,
-	{"nr_threads", "1", "@tasks", "threads"},
+static const struct fb_param_def params[] = FB_PARAMS_ON_FS(
+	FB_PARAM_TASKS("nr_threads", "t", "4096", "threads"),
 	{"rwmode", "rndwr", "rndrd|rndrw|rndwr|seqrd|seqrewr|seqwr", "what the threads do"},
 	{"iomode", "sync", "sync|async|mmap", "how the I/O is done"},
 	{"size", "64m", "@size", "of all files together"},
-	{"filenum", "4", "@files", "number of files"},
+	{"filenum", "4", "@count:f:1048576", "number of files"},
 	{"bs", "16k", "@size", "block size"},
 	{"fsync_freq", "100", "@number:0:1000000000", "fsync() after so many requests; 0: never"},
 	{"fsync_all", "0", "0|1", "1: fsync() after each write"},
@@ -39,11 +37,7 @@ static const struct fb_param_def params[] = {
 	{"open_flags", "none", "none|sync|dsync|direct", "given to open()"},
 	{"layout", "write", "write|fallocate", "how the files are made"},
 	{"events", "2000", "@number:0:1000000000000", "number of events; 0: see period"},
-	{"period", "0s", "@duration", "run for a time instead of a number of events"},
-	FB_PARAM_RUNS,
-	FB_PARAM_TIMEOUT,
-	{NULL},
-};
+	{"period", "0s", "@duration", "run for a time instead of a number of events"});
 
 static const char *const metrics[] = {
 	"sysbench-fileio.fsync_operations/s", "sysbench-fileio.latency_95th_ms",
@@ -72,8 +66,8 @@ static int check(const struct fb_cell *cell, struct fb_error *err)
 {
 	uint64_t bs = fb_cell_size(cell, "bs"), size = fb_cell_size(cell, "size");
 
-	if (bs < 512 || bs > (1u << 30))
-		return fb_error_set(err, FB_ERROR_INPUT, "bs: not from 512 to 1g");
+	if (fb_check_bs(cell, err) < 0)
+		return -1;
 	if (size / fb_cell_number(cell, "filenum") < bs)
 		return fb_error_set(err, FB_ERROR_INPUT, "size: less than one block for each file");
 	if (size % (fb_cell_number(cell, "filenum") * bs))
@@ -99,7 +93,7 @@ static json_t *command_line(const struct fb_cell *cell)
 
 static json_t *job(const struct fb_cell *cell, struct fb_error *err)
 {
-	json_t *ret, *prepare, *argv;
+	json_t *ret, *argv;
 	uint64_t each;
 
 	if (check(cell, err) < 0)
@@ -107,7 +101,6 @@ static json_t *job(const struct fb_cell *cell, struct fb_error *err)
 	ret = fb_job_new(cell, err);
 	if (!ret)
 		return NULL;
-	prepare = json_object_get(ret, "prepare");
 	each = fb_cell_size(cell, "size") / fb_cell_number(cell, "filenum");
 	if (!strcmp(fb_cell_get(cell, "layout"), "fallocate")) {
 		argv = json_pack("[s, s]", "@sysbench-fileio", "fallocate");
@@ -117,8 +110,8 @@ static json_t *job(const struct fb_cell *cell, struct fb_error *err)
 		argv = command_line(cell);
 		fb_argv_add(argv, "prepare");
 	}
-	json_array_append_new(prepare, argv);
-	json_array_append_new(prepare, json_pack("[s, s]", "@sysbench-fileio", "settle"));
+	json_array_append_new(json_object_get(ret, "prepare"), argv);
+	fb_job_settle(ret);
 
 	argv = command_line(cell);
 	fb_argv_add(argv, "--file-test-mode=%s", fb_cell_get(cell, "rwmode"));
@@ -168,8 +161,6 @@ static int make_files(const char *nr_text, const char *size_text)
 
 static int guest(int argc, char **argv)
 {
-	if (argc == 2 && !strcmp(argv[1], "settle"))
-		return fb_guest_settle();
 	if (argc == 4 && !strcmp(argv[1], "fallocate"))
 		return make_files(argv[2], argv[3]);
 	return 2;
@@ -396,13 +387,10 @@ static int check_report(const struct fb_cell *cell, const struct report *r,
 
 static int put(struct fb_values *values, const char *what, double value, struct fb_error *err)
 {
-	FB_CLEANUP(fb_freep) char *name = fb_xasprintf("sysbench-fileio.%s", what);
-
 	/* What the mode does not do is no metric: nothing can be compared with a rate of 0. */
 	if (value == 0 && fb_str_has_suffix(what, "/s"))
 		return 0;
-
-	return fb_values_add(values, name, value, err);
+	return fb_values_addf(values, value, err, "sysbench-fileio.%s", what);
 }
 
 static int parse(const struct fb_cell *cell, const char *out, size_t len, struct fb_values *ret,

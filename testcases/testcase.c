@@ -15,7 +15,6 @@
 
 #define COUNTS_MAX     32 /* numbers in one @counts value */
 #define COUNT_MAX      (1u << 20)
-#define TASKS_MAX      4096
 #define VALUE_MAX_LEN  4096 /* a parameter's value */
 #define METRIC_MAX_LEN 128  /* a metric's name */
 #define VALUES_MAX     4096 /* metrics of one run */
@@ -134,16 +133,17 @@ static char *number_normal(const char *value, const char *range, struct fb_error
 		       : fb_xasprintf("%llu", (unsigned long long)n);
 }
 
-/* A count that may have lkp's unit letter after it: "8t" tasks, "1024f" files. */
-static char *unit_normal(const char *value, char unit, uint64_t max, struct fb_error *err)
+/* A count that may have lkp's unit after it: "8t" tasks, "10dd"; @spec is ":UNIT:MAX". */
+static char *unit_normal(const char *value, const char *spec, struct fb_error *err)
 {
+	size_t unit_len = strcspn(spec + 1, ":"), len = strlen(value);
+	FB_CLEANUP(fb_freep) char *unit = fb_xstrndup(spec + 1, unit_len);
 	FB_CLEANUP(fb_freep) char *copy = fb_xstrdup(value);
-	size_t len = strlen(copy);
 	uint64_t n;
 
-	if (len > 1 && copy[len - 1] == unit)
-		copy[len - 1] = '\0';
-	if (fb_parse_u64(copy, 1, max, &n, err) < 0)
+	if (len > unit_len && fb_str_has_suffix(value, unit))
+		copy[len - unit_len] = '\0';
+	if (fb_parse_u64(copy, 1, strtoull(spec + 1 + unit_len + 1, NULL, 10), &n, err) < 0)
 		return NULL;
 	return fb_xasprintf("%llu", (unsigned long long)n);
 }
@@ -212,12 +212,10 @@ static char *normal(const struct fb_param_def *def, const char *value, struct fb
 		return fb_parse_duration(value, &ns, err) < 0 ? NULL : duration_text(ns);
 	if (fb_str_has_prefix(kind, "@number"))
 		return number_normal(value, kind + strlen("@number"), err);
-	if (fb_str_has_prefix(kind, "@tasks"))
-		return unit_normal(value, 't', TASKS_MAX, err);
-	if (fb_str_has_prefix(kind, "@files"))
-		return unit_normal(value, 'f', COUNT_MAX, err);
 	if (fb_str_has_prefix(kind, "@counts"))
 		return counts_normal(value, err);
+	if (fb_str_has_prefix(kind, "@count:"))
+		return unit_normal(value, kind + strlen("@count"), err);
 	if (fb_str_has_prefix(kind, "@percent"))
 		return percent_normal(value, err);
 	if (fb_str_has_prefix(kind, "@text"))
@@ -533,6 +531,18 @@ int fb_values_add(struct fb_values *values, const char *metric, double value, st
 	FB_GROW(values->v, values->nr, values->cap);
 	values->v[values->nr++] = (struct fb_value){fb_xstrdup(metric), value};
 	return 0;
+}
+
+int fb_values_addf(struct fb_values *values, double value, struct fb_error *err, const char *fmt,
+		   ...)
+{
+	FB_CLEANUP(fb_freep) char *name = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	name = fb_xvasprintf(fmt, ap);
+	va_end(ap);
+	return fb_values_add(values, name, value, err);
 }
 
 double fb_values_get(const struct fb_values *values, const char *metric)

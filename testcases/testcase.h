@@ -124,6 +124,10 @@ struct fb_values {
 
 /** fb_values_add() - Add a metric; a second value for one name is FB_ERROR_INPUT. */
 int fb_values_add(struct fb_values *values, const char *metric, double value, struct fb_error *err);
+
+/** fb_values_addf() - The same with a formatted name. */
+int fb_values_addf(struct fb_values *values, double value, struct fb_error *err, const char *fmt,
+		   ...) __attribute__((format(printf, 4, 5)));
 double fb_values_get(const struct fb_values *values, const char *metric); /* NAN when absent */
 
 /** fb_values_note() - Keep a line; control bytes become '?', at most FB_NOTES_MAX are kept. */
@@ -144,10 +148,10 @@ struct fb_param_def {
 	const char *name;
 	const char *def; /* default; NULL: must be given */
 	/*
-	 * "ext4|btrfs|xfs", or one of: @size (4k), @number, @number:MIN:MAX, @tasks (4, or 4t as
-	 * in lkp-tests), @files (1024, or 1024f), @duration (60s), @percent, @text, @counts (a
-	 * list in one value: 512,1024 or 512..4096, each double the one before). "@KIND?" allows
-	 * "".
+	 * "ext4|btrfs|xfs", or one of: @size (4k), @number, @number:MIN:MAX, @count:UNIT:MAX (4,
+	 * or as in lkp-tests with its unit: 4t, 10dd, 256fpd; from 1), @duration (60s), @percent,
+	 * @text, @counts (a list in one value: 512,1024 or 512..4096, each double the one
+	 * before). "@KIND?" allows "".
 	 */
 	const char *choices;
 	const char *help;
@@ -172,10 +176,11 @@ struct fb_testcase {
 	 *    "prepare": [["argv0", ...], ...],     run before counters are read, output dropped
 	 *    "measure": ["argv0", ...],            the measured step; its stdout comes back
 	 *    "files": [{"path": "...", "text": "..."}],   written before, relative to the mount
+	 *    "sysctl": ["vm.dirty_bytes=1048576"],  set for the cell and given back (optional)
 	 *    "timeout_s": 600, "runs": 1,
 	 *    "marked": true}                       only lines with "firstbad:" first come back
 	 * The agent adds the device to mkfs, mounts it and runs the steps in the mount point.
-	 * argv0 "@NAME" calls .guest of the testcase of that name.
+	 * argv0 "@NAME" calls .guest of the testcase of that name, "@settle" fb_guest_settle().
 	 * Return: NULL with an error.
 	 */
 	json_t *(*job)(const struct fb_cell *cell, struct fb_error *err);
