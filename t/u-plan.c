@@ -12,6 +12,9 @@
 #include "src/util/str.h"
 #include "src/util/util.h"
 
+#define FIO "matrix: [{testcase: fio}]\n"
+#define ONE "kconfig: tiny\n" FIO
+
 static char dir[] = "u-plan.XXXXXX";
 
 /* A directory with what plans refer to. */
@@ -31,6 +34,34 @@ static int make_files(void **state)
 		{"p/mine.config", ""},
 		{"p/a.patch", ""},
 		{"p/b.patch", ""},
+		{"p/base.yaml", "machine: tcg\nkconfig: [tiny, ./mine.config]\nmemory: 1G\n"
+				"matrix:\n  - {testcase: fio, fs: btrfs}\n"},
+		{"p/late.yaml", "memory: 512M\nmax_boots: 7\n"
+				"matrix: [{testcase: fio, fs: ext4}]\n"},
+		/* Everything here leads from p/s. */
+		{"p/s/up.yaml", "include: [../base.yaml, more/far.yaml]\nfixups: far.patch\n"},
+		{"p/s/far.patch", ""},
+		{"p/s/more/far.yaml", "cmdline: \"a \\\"b\\\" \\\\\"\nfixups: ../../a.patch\n"
+				      "kconfig: [tiny, ./x.config]\n"
+				      "sysctl: {vm.dirty_ratio: 10}\n"},
+		{"p/s/more/x.config", "CONFIG_X=y\n"},
+		{"p/self.yaml", "include: self.yaml\n"},
+		{"p/ring-a.yaml", "include: s/ring-b.yaml\n"},
+		{"p/s/ring-b.yaml", "memory: 1G\ninclude: [../ring-a.yaml]\n"},
+		{"p/wrong.yaml", "memory: 1G\nmemroy: 1G\n"},
+		{"p/wrong-value.yaml", "matrix:\n  - {testcase: fio, bs: 4q}\n"},
+		{"p/not-yaml.yaml", "a: [\n"},
+		{"p/list.yaml", "- a\n"},
+		{"p/matrix-map.yaml", "matrix: {testcase: fio}\n"},
+		{"p/deep1.yaml", "include: deep2.yaml\n"},
+		{"p/deep2.yaml", "include: deep3.yaml\n"},
+		{"p/deep3.yaml", "include: deep4.yaml\n"},
+		{"p/deep4.yaml", "include: deep5.yaml\n"},
+		{"p/deep5.yaml", "include: deep6.yaml\n"},
+		{"p/deep6.yaml", "include: deep7.yaml\n"},
+		{"p/deep7.yaml", "include: deep8.yaml\n"},
+		{"p/deep8.yaml", "include: deep9.yaml\n"},
+		{"p/deep9.yaml", "memory: 1G\n"},
 	};
 	struct fb_error err = FB_ERROR_INIT;
 
@@ -38,7 +69,8 @@ static int make_files(void **state)
 		return -1;
 	for (size_t i = 0; i < FB_ARRAY_SIZE(files); i++) {
 		FB_CLEANUP(fb_freep) char *path = fb_xasprintf("%s/%s", dir, files[i].path);
-		FB_CLEANUP(fb_freep) char *parent = fb_xstrndup(path, strlen(dir) + 2);
+		FB_CLEANUP(fb_freep)
+		char *parent = fb_xstrndup(path, (size_t)(strrchr(path, '/') - path));
 
 		if (fb_mkdirs(parent, &err) < 0 ||
 		    fb_file_write(path, files[i].text, strlen(files[i].text), &err) < 0) {
@@ -301,14 +333,204 @@ static void a_file_is_read_and_named(void **state)
 	assert_null(plan);
 }
 
+/* --- include and exclude ----------------------------------------------------------------- */
+
+static void check_labels(const struct fb_plan *plan, const char *const *want, size_t nr)
+{
+	assert_int_equal(plan->nr_cells, nr);
+	for (size_t i = 0; i < nr; i++) {
+		FB_CLEANUP(fb_freep) char *label = fb_cell_label(&plan->cells[i]);
+
+		assert_string_equal(label, want[i]);
+	}
+}
+
+static void what_is_excluded_is_left_out(void **state)
+{
+	static const char *const want[] = {
+		"fio fs=btrfs ioengine=libaio iodepth=32",
+		"fio fs=btrfs",
+		"fio fs=ext4 bs=64k ioengine=libaio iodepth=32",
+		"fio fs=ext4 bs=64k",
+		"fio fs=ext4",
+	};
+	/* psync with a depth makes no sense: as it is excluded, nobody complains. */
+	FB_CLEANUP(fb_plan_freep)
+	struct fb_plan *plan = good("kconfig: tiny\n"
+				    "matrix:\n"
+				    "  - testcase: fio\n"
+				    "    fs: [btrfs, ext4]\n"
+				    "    bs: [64k, 4k]\n"
+				    "    ioengine: [libaio, psync]\n"
+				    "    iodepth: [32, 1]\n"
+				    "    exclude:\n"
+				    "      - {ioengine: psync, iodepth: 32}\n"
+				    "      - {ioengine: libaio, iodepth: 1}\n"
+				    "      - {fs: [btrfs, xfs], bs: 65536}\n"
+				    "      - {fs: ext4, bs: [4k, 8k], iodepth: 32}\n");
+
+	check_labels(plan, want, FB_ARRAY_SIZE(want));
+}
+
+/* A parameter without an axis has its default. */
+static void a_default_can_be_excluded(void **state)
+{
+	static const char *const want[] = {"fio fs=xfs bs=8k"};
+	FB_CLEANUP(fb_plan_freep)
+	struct fb_plan *plan = good("kconfig: tiny\nmatrix:\n"
+				    "  - {testcase: fio, fs: xfs, bs: [4k, 8k],"
+				    " exclude: {nr_task: 1t, bs: 4k}}\n");
+
+	check_labels(plan, want, FB_ARRAY_SIZE(want));
+}
+
+static void an_included_plan_is_built_on(void **state)
+{
+	static const char *const want[] = {"fio fs=btrfs", "fio fs=ext4", "fio fs=xfs"};
+	FB_CLEANUP(fb_plan_freep)
+	struct fb_plan *plan = good("include: [base.yaml, late.yaml]\nmax_boots: 9\n"
+				    "matrix: [{testcase: fio, fs: xfs}]\n");
+
+	/* The plan's own hides what is included, and the later file the earlier one. */
+	check_labels(plan, want, FB_ARRAY_SIZE(want));
+	assert_string_equal(plan->machine, "tcg");
+	assert_int_equal(plan->max_boots, 9);
+	assert_int_equal(plan->memory_b, 512ull << 20);
+}
+
+static void paths_lead_from_the_file_that_names_them(void **state)
+{
+	FB_CLEANUP(fb_plan_freep) struct fb_plan *plan = good("include: s/up.yaml\n");
+	FB_CLEANUP(fb_freep) char *x = fb_xasprintf("%s/p/s/more/./x.config", dir);
+	FB_CLEANUP(fb_freep) char *patch = fb_xasprintf("%s/p/s/far.patch", dir);
+
+	/* up.yaml's own fixups hide far.yaml's; its kconfig, base.yaml's. */
+	assert_int_equal(fb_strv_len(plan->fixups), 1);
+	assert_string_equal(plan->fixups[0], patch);
+	assert_int_equal(fb_strv_len(plan->fragments), 2);
+	assert_string_equal(plan->fragments[1], x);
+	assert_string_equal(plan->cmdline, "a \"b\" \\");
+	assert_int_equal(plan->memory_b, 1ull << 30);
+}
+
+/* The text that is stored stands for itself: it reads as the same plan, without the files. */
+static void the_text_of_an_including_plan_is_whole(void **state)
+{
+	FB_CLEANUP(fb_plan_freep)
+	struct fb_plan *plan = good("include: [s/up.yaml, late.yaml]\nmin_effect: 3%\n"
+				    "bisect: {cell: {fs: btrfs}}\n");
+	FB_CLEANUP(fb_freep) char *kconfig = fb_xasprintf("%s/k", dir);
+	FB_CLEANUP(fb_plan_freep) struct fb_plan *again = NULL;
+	struct fb_error err = FB_ERROR_INIT;
+
+	assert_null(strstr(plan->text, "include"));
+	assert_ok(fb_plan_parse_stored(plan->text, plan->path, kconfig, &again, &err), &err);
+	assert_string_equal(again->text, plan->text);
+	assert_string_equal(again->cmdline, plan->cmdline);
+	assert_string_equal(again->fixups[0], plan->fixups[0]);
+	assert_string_equal(again->fragments[1], plan->fragments[1]);
+	assert_string_equal(again->sysctl[0], plan->sysctl[0]);
+	assert_int_equal(again->max_boots, 7);
+	assert_int_equal(again->bisect_cell, plan->bisect_cell);
+	assert_int_equal(again->nr_cells, plan->nr_cells);
+	for (size_t i = 0; i < plan->nr_cells; i++) {
+		FB_CLEANUP(fb_freep) char *a = fb_cell_key(&plan->cells[i]);
+		FB_CLEANUP(fb_freep) char *b = fb_cell_key(&again->cells[i]);
+
+		assert_string_equal(a, b);
+	}
+}
+
+/* base.yaml comes twice, once by up.yaml; its cell would be there twice. */
+static void a_file_counts_once(void **state)
+{
+	static const char *const want[] = {"fio fs=btrfs"};
+	FB_CLEANUP(fb_plan_freep)
+	struct fb_plan *plan = good("include: [base.yaml, s/up.yaml, ./base.yaml]\n");
+
+	check_labels(plan, want, FB_ARRAY_SIZE(want));
+}
+
+struct include_row {
+	const char *claim, *text, *error;
+};
+
+static const struct include_row include_row[] = {
+	{"a file that is not there", ONE "include: none.yaml\n", "/p/plan.yaml:3:10: no file '"},
+	{"a directory", ONE "include: [s]\n", "/p/plan.yaml:3:11: '"},
+	{"a device", ONE "include: /dev/zero\n", ":3:10: '/dev/zero' is not a file"},
+	{"nothing", ONE "include:\n", ":3:1: include: a file or a list of files"},
+	{"a map", ONE "include: {a: b}\n", ":3:10: include: a file or a list of files"},
+	{"a list in a list", ONE "include: [[a]]\n", ":3:11: include: a file or a list"},
+	{"itself", "include: self.yaml\n", "/p/self.yaml:1:10: a cycle of includes: "},
+	{"a ring", "include: ring-a.yaml\n", "/p/s/ring-b.yaml:2:11: a cycle of includes: "},
+	{"too deep a chain", ONE "include: deep1.yaml\n",
+	 "/p/deep8.yaml:1:10: included deeper than 8 files"},
+	{"an unknown key there", ONE "include: wrong.yaml\n",
+	 "/p/wrong.yaml:2:1: unknown key 'memroy'; did you mean 'memory'?"},
+	{"a wrong value there", "include: wrong-value.yaml\nkconfig: tiny\n",
+	 "/p/wrong-value.yaml:2:25: bs: '4q' is not a size"},
+	{"what is not YAML", ONE "include: not-yaml.yaml\n", "/p/not-yaml.yaml:2:1: "},
+	{"a list as a plan", ONE "include: list.yaml\n",
+	 "/p/list.yaml:1:1: an included plan: a map"},
+	{"a matrix that is a map", ONE "include: matrix-map.yaml\n",
+	 "/p/matrix-map.yaml:1:9: matrix: a list of"},
+};
+
+static void a_wrong_include_is_refused_with_its_place(void **state)
+{
+	for (size_t i = 0; i < FB_ARRAY_SIZE(include_row); i++) {
+		struct fb_error err = FB_ERROR_INIT;
+		struct fb_plan *plan = NULL;
+
+		if (parse(include_row[i].text, &plan, &err) == 0)
+			fail_msg("%s is accepted", include_row[i].claim);
+		assert_error(&err, FB_ERROR_INPUT, include_row[i].error);
+	}
+}
+
+static void the_last_depth_that_is_allowed_is_read(void **state)
+{
+	FB_CLEANUP(fb_plan_freep) struct fb_plan *plan = good(ONE "include: deep2.yaml\n");
+
+	assert_int_equal(plan->memory_b, 1ull << 30);
+}
+
+/* Each within the limits, together not. */
+static void too_much_is_not_included(void **state)
+{
+	FB_CLEANUP(fb_str_release) struct fb_str text = FB_STR_INIT, plan_text = FB_STR_INIT;
+	struct fb_error err = FB_ERROR_INIT;
+	struct fb_plan *plan = NULL;
+
+	fb_str_add(&plan_text, ONE "include: [");
+	for (int i = 0; i < 70; i++) {
+		FB_CLEANUP(fb_freep) char *path = fb_xasprintf("%s/p/many-%d.yaml", dir, i);
+
+		assert_ok(fb_file_write(path, "memory: 1G\n", 11, &err), &err);
+		fb_str_addf(&plan_text, "many-%d.yaml, ", i);
+	}
+	fb_str_add(&plan_text, "]\n");
+	assert_int_equal(parse(plan_text.buf, &plan, &err), -1);
+	assert_error(&err, FB_ERROR_INPUT, "more than 64 files are included");
+	fb_error_clear(&err);
+	fb_str_add(&text, "matrix:\n");
+	for (int i = 0; i < 3000; i++)
+		fb_str_add(&text, "  - {testcase: fio, fs: ext4}\n");
+	for (int i = 0; i < 3; i++) {
+		FB_CLEANUP(fb_freep) char *path = fb_xasprintf("%s/p/big-%d.yaml", dir, i);
+
+		assert_ok(fb_file_write(path, text.buf, text.len, &err), &err);
+	}
+	assert_int_equal(parse("include: [big-0.yaml, big-1.yaml, big-2.yaml]\n", &plan, &err), -1);
+	assert_error(&err, FB_ERROR_INPUT, "with all that it includes");
+}
+
 /* --- what is wrong with a plan ----------------------------------------------------------- */
 
 struct bad_row {
 	const char *claim, *text, *error;
 };
-
-#define FIO "matrix: [{testcase: fio}]\n"
-#define ONE "kconfig: tiny\n" FIO
 
 static const struct bad_row bad_row[] = {
 	/* YAML */
@@ -422,7 +644,7 @@ static const struct bad_row bad_row[] = {
 	{"an unknown testcase", "kconfig: tiny\nmatrix: [{testcase: foi}]\n",
 	 ":2:21: unknown testcase 'foi'; did you mean 'fio'?"},
 	{"a quite unknown testcase", "kconfig: tiny\nmatrix: [{testcase: bonnie}]\n",
-	 ":2:21: unknown testcase 'bonnie'; there are: command, fio, "},
+	 ":2:21: unknown testcase 'bonnie'; there are: command, dbench, dd-write, fio, fsmark, "},
 	/* T14 */
 	{"an unknown parameter", "kconfig: tiny\nmatrix:\n  - testcase: fio\n    nr_tasks: 4\n",
 	 ":4:5: testcase 'fio' has no parameter 'nr_tasks'; did you mean 'nr_task'?"},
@@ -456,6 +678,32 @@ static const struct bad_row bad_row[] = {
 	{"a count list without quotes in a flow map",
 	 "kconfig: tiny\nmatrix: [{testcase: sync-latency, nr_files: 512,1024}]\n",
 	 ":2:49: testcase 'sync-latency' has no parameter '1024'"},
+	{"an exclusion that is a word",
+	 "kconfig: tiny\nmatrix:\n  - {testcase: fio, exclude: xfs}\n",
+	 ":3:30: exclude: maps such"},
+	{"an exclusion of everything",
+	 "kconfig: tiny\nmatrix:\n  - {testcase: fio, exclude: [{}]}\n", ":3:31: exclude: maps"},
+	{"an exclusion of nothing",
+	 "kconfig: tiny\nmatrix:\n  - {testcase: fio, fs: [ext4, xfs], exclude: [{fs: ext4}, {fs: "
+	 "btrfs}]}\n",
+	 ":3:60: exclude: no cell is like that"},
+	{"an exclusion of all cells",
+	 "kconfig: tiny\nmatrix:\n  - testcase: fio\n    exclude: {fs: ext4}\n",
+	 ":4:14: exclude: leaves no cell"},
+	{"an unknown parameter in exclude",
+	 "kconfig: tiny\nmatrix:\n  - {testcase: fio, exclude: {nr_tasks: 1}}\n",
+	 ":3:31: testcase 'fio' has no parameter 'nr_tasks'; did you mean 'nr_task'?"},
+	{"a bad value in exclude",
+	 "kconfig: tiny\nmatrix:\n  - {testcase: fio, exclude: {bs: [4k, 4q]}}\n",
+	 ":3:40: bs: '4q' is not a size"},
+	{"an empty list in exclude",
+	 "kconfig: tiny\nmatrix:\n  - {testcase: fio, exclude: {bs: []}}\n",
+	 ":3:35: an empty list excludes nothing"},
+	{"a map in exclude", "kconfig: tiny\nmatrix:\n  - {testcase: fio, exclude: {bs: {a: b}}}\n",
+	 ":3:35: a single value is expected"},
+	{"a bad value in an axis beside an exclusion",
+	 "kconfig: tiny\nmatrix:\n  - {testcase: fio, bs: [4k, 4q], exclude: {bs: 4k}}\n",
+	 ":3:30: bs: '4q' is not a size"},
 	/* machines and testcases together */
 	{"a kernel config for the command machine", "machine: command\nkconfig: tiny\n" FIO,
 	 ":2:10: kconfig: machine 'command' builds no kernel"},
@@ -707,6 +955,15 @@ int main(void)
 		cmocka_unit_test(a_counter_may_drive_a_bisection),
 		cmocka_unit_test(the_default_plan_is_one),
 		cmocka_unit_test(a_file_is_read_and_named),
+		cmocka_unit_test(what_is_excluded_is_left_out),
+		cmocka_unit_test(a_default_can_be_excluded),
+		cmocka_unit_test(an_included_plan_is_built_on),
+		cmocka_unit_test(paths_lead_from_the_file_that_names_them),
+		cmocka_unit_test(the_text_of_an_including_plan_is_whole),
+		cmocka_unit_test(a_file_counts_once),
+		cmocka_unit_test(a_wrong_include_is_refused_with_its_place),
+		cmocka_unit_test(the_last_depth_that_is_allowed_is_read),
+		cmocka_unit_test(too_much_is_not_included),
 		cmocka_unit_test(a_plan_of_10_mb_is_refused),
 		cmocka_unit_test(a_plan_of_nuls_is_refused),
 		cmocka_unit_test(deep_nesting_is_refused),

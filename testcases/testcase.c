@@ -431,21 +431,35 @@ char *fb_cell_label(const struct fb_cell *cell)
 	return fb_str_take(&s);
 }
 
+char *fb_param_normal(const struct fb_testcase *testcase, const char *name, const char *value,
+		      struct fb_error *err)
+{
+	const struct fb_param_def *def;
+	int d = find_param(testcase, name, err);
+	char *ret;
+
+	if (d < 0)
+		return NULL;
+	def = &testcase->params[d];
+	if (!value && !def->def) {
+		fb_error_set(err, FB_ERROR_INPUT, "'%s' has no default", name);
+		return NULL;
+	}
+	ret = normal(def, value ? value : def->def, err);
+	if (!ret)
+		fb_error_wrap(err, "%s", name);
+	return ret;
+}
+
 int fb_cell_match(const struct fb_cell *cell, const char *name, const char *value,
 		  struct fb_error *err)
 {
 	FB_CLEANUP(fb_freep) char *want = NULL;
-	int d;
 
 	if (!strcmp(name, "testcase"))
 		return !strcmp(cell->testcase->name, value);
-	d = find_param(cell->testcase, name, err);
-	if (d < 0)
-		return -1;
-	want = normal(&cell->testcase->params[d], value, err);
-	if (!want)
-		return fb_error_wrap(err, "%s", name);
-	return !strcmp(want, cell->params[d].value);
+	want = fb_param_normal(cell->testcase, name, value, err);
+	return want ? !strcmp(want, fb_cell_get(cell, name)) : -1;
 }
 
 enum fb_better fb_cell_better(const struct fb_cell *cell, const char *metric)

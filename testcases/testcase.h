@@ -87,6 +87,16 @@ char *fb_cell_text(const struct fb_cell *cell);
 char *fb_cell_label(const struct fb_cell *cell);
 
 /**
+ * fb_param_normal() - The one spelling of a parameter's value.
+ * @value: NULL for its default.
+ *
+ * Return: owned; NULL with FB_ERROR_INPUT for a parameter or value the testcase does not know, and
+ * for the default of one that must be given.
+ */
+char *fb_param_normal(const struct fb_testcase *testcase, const char *name, const char *value,
+		      struct fb_error *err);
+
+/**
  * fb_cell_match() - Whether @cell has @value for the parameter @name ("testcase" too).
  *
  * The value is brought into its normal form first.

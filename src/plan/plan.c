@@ -10,40 +10,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/plan/needs.h"
-#include "src/plan/yaml.h"
+#include "src/plan/include.h"
+#include "src/plan/reader.h"
 #include "src/util/file.h"
 #include "src/util/nearest.h"
 #include "src/util/str.h"
 #include "src/util/util.h"
 
-#define CELLS_MAX    10000
 #define LIST_MAX     64	  /* kconfig fragments, fixups, sysctls */
 #define CMDLINE_MAX  1024 /* the kernel keeps 2048 on x86, and ours comes first */
 #define CELLS_SHOWN  8
 #define FRAGMENT_MAX (1 << 20) /* bytes */
 
-struct reader {
-	const char *name;
-	const char *kconfig_dir;
-	const struct fb_yaml *root;
-	struct fb_plan *plan;
-	bool stored;		 /* was accepted once: what lies beside it is not looked at */
-	struct fb_str fragments; /* their texts, one behind the other */
-	struct fb_error *err;
-};
-
-/* Where the axes of one matrix entry stand. */
-struct axis {
-	const struct fb_yaml *key;
-	const struct fb_yaml *value; /* a scalar, or a list of them */
-	size_t nr, at;
-};
-
-static int at(struct reader *r, const struct fb_yaml *node, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static int at(struct reader *r, const struct fb_yaml *node, const char *fmt, ...)
+int fb_plan_at(struct fb_plan_reader *r, const struct fb_yaml *node, const char *fmt, ...)
 {
 	FB_CLEANUP(fb_freep) char *text = NULL;
 	va_list ap;
@@ -51,66 +30,65 @@ static int at(struct reader *r, const struct fb_yaml *node, const char *fmt, ...
 	va_start(ap, fmt);
 	text = fb_xvasprintf(fmt, ap);
 	va_end(ap);
-	return fb_error_set(r->err, FB_ERROR_INPUT, "%s:%d:%d: %s", r->name, node->line,
+	return fb_error_set(r->err, FB_ERROR_INPUT, "%s:%d:%d: %s", node->file, node->line,
 			    node->column, text);
 }
 
-/* Put the position in front of an error that a parser below has set. */
-static int wrap_at(struct reader *r, const struct fb_yaml *node)
+int fb_plan_wrap_at(struct fb_plan_reader *r, const struct fb_yaml *node)
 {
-	return fb_error_wrap(r->err, "%s:%d:%d", r->name, node->line, node->column);
+	return fb_error_wrap(r->err, "%s:%d:%d", node->file, node->line, node->column);
 }
 
 /* --- values ------------------------------------------------------------------------------ */
 
-static int text_of(struct reader *r, const struct fb_yaml *node, const char **ret)
+int fb_plan_text_of(struct fb_plan_reader *r, const struct fb_yaml *node, const char **ret)
 {
 	if (node->kind != FB_YAML_SCALAR)
-		return at(r, node, "a single value is expected, not a %s",
-			  node->kind == FB_YAML_LIST ? "list" : "map");
+		return fb_plan_at(r, node, "a single value is expected, not a %s",
+				  node->kind == FB_YAML_LIST ? "list" : "map");
 	if (!*node->text)
-		return at(r, node, "a value is missing");
+		return fb_plan_at(r, node, "a value is missing");
 	*ret = node->text;
 	return 0;
 }
 
-static int u64_of(struct reader *r, const struct fb_yaml *node, uint64_t min, uint64_t max,
+static int u64_of(struct fb_plan_reader *r, const struct fb_yaml *node, uint64_t min, uint64_t max,
 		  uint64_t *ret)
 {
 	const char *text;
 
-	if (text_of(r, node, &text) < 0)
+	if (fb_plan_text_of(r, node, &text) < 0)
 		return -1;
-	return fb_parse_u64(text, min, max, ret, r->err) < 0 ? wrap_at(r, node) : 0;
+	return fb_parse_u64(text, min, max, ret, r->err) < 0 ? fb_plan_wrap_at(r, node) : 0;
 }
 
-static int size_of(struct reader *r, const struct fb_yaml *node, uint64_t min_b, uint64_t max_b,
-		   const char *range, uint64_t *ret_b)
+static int size_of(struct fb_plan_reader *r, const struct fb_yaml *node, uint64_t min_b,
+		   uint64_t max_b, const char *range, uint64_t *ret_b)
 {
 	const char *text;
 	uint64_t b;
 
-	if (text_of(r, node, &text) < 0)
+	if (fb_plan_text_of(r, node, &text) < 0)
 		return -1;
 	if (fb_parse_size(text, &b, r->err) < 0)
-		return wrap_at(r, node);
+		return fb_plan_wrap_at(r, node);
 	if (b < min_b || b > max_b)
-		return at(r, node, "'%.32s' is not from %s", text, range);
+		return fb_plan_at(r, node, "'%.32s' is not from %s", text, range);
 	*ret_b = b;
 	return 0;
 }
 
-static int duration_of(struct reader *r, const struct fb_yaml *node, int64_t *ret_ns)
+static int duration_of(struct fb_plan_reader *r, const struct fb_yaml *node, int64_t *ret_ns)
 {
 	const char *text;
 	int64_t ns;
 
-	if (text_of(r, node, &text) < 0)
+	if (fb_plan_text_of(r, node, &text) < 0)
 		return -1;
 	if (fb_parse_duration(text, &ns, r->err) < 0)
-		return wrap_at(r, node);
+		return fb_plan_wrap_at(r, node);
 	if (ns < FB_NS_PER_S || ns > 365 * 86400 * FB_NS_PER_S)
-		return at(r, node, "'%.32s' is not from 1s to 365d", text);
+		return fb_plan_at(r, node, "'%.32s' is not from 1s to 365d", text);
 	*ret_ns = ns;
 	return 0;
 }
@@ -162,11 +140,11 @@ int fb_plan_min_effect(const char *text, double *ret, struct fb_error *err)
 }
 
 /* Keys of a map against a NULL-terminated list of known ones. */
-static int check_keys(struct reader *r, const struct fb_yaml *map, const char *what,
+static int check_keys(struct fb_plan_reader *r, const struct fb_yaml *map, const char *what,
 		      const char *const *known)
 {
 	if (map->kind != FB_YAML_MAP)
-		return at(r, map, "%s: a map (key: value) is expected", what);
+		return fb_plan_at(r, map, "%s: a map (key: value) is expected", what);
 	for (size_t i = 0; i < map->nr; i += 2) {
 		const struct fb_yaml *key = map->child[i];
 		struct fb_nearest near = {.name = key->text};
@@ -181,10 +159,11 @@ static int check_keys(struct reader *r, const struct fb_yaml *map, const char *w
 		}
 		hint = fb_nearest_get(&near);
 		if (!found && hint)
-			at(r, key, "unknown key '%.64s'; did you mean '%s'?", key->text, hint);
+			fb_plan_at(r, key, "unknown key '%.64s'; did you mean '%s'?", key->text,
+				   hint);
 		else if (!found)
-			at(r, key, "unknown key '%.64s'; known here: %s", key->text,
-			   fb_str_cstr(&list));
+			fb_plan_at(r, key, "unknown key '%.64s'; known here: %s", key->text,
+				   fb_str_cstr(&list));
 		fb_str_release(&list);
 		if (!found)
 			return -1;
@@ -193,55 +172,47 @@ static int check_keys(struct reader *r, const struct fb_yaml *map, const char *w
 }
 
 /* One value or a list of them, as the items to walk over. */
-static int items_of(struct reader *r, const struct fb_yaml *node, const struct fb_yaml *const **ret,
-		    size_t *ret_nr, const struct fb_yaml **single)
+static int items_of(struct fb_plan_reader *r, const struct fb_yaml *node,
+		    const struct fb_yaml *const **ret, size_t *ret_nr,
+		    const struct fb_yaml **single)
 {
 	if (node->kind == FB_YAML_MAP)
-		return at(r, node, "a value or a list of values is expected, not a map");
+		return fb_plan_at(r, node, "a value or a list of values is expected, not a map");
 	*single = node;
 	*ret = node->kind == FB_YAML_LIST ? (const struct fb_yaml *const *)node->child : single;
 	*ret_nr = node->kind == FB_YAML_LIST ? node->nr : 1;
-	return *ret_nr > LIST_MAX ? at(r, node, "more than %d", LIST_MAX) : 0;
+	return *ret_nr > LIST_MAX ? fb_plan_at(r, node, "more than %d", LIST_MAX) : 0;
 }
 
-/* A path in the plan is relative to the plan. */
-static char *resolve(const struct reader *r, const char *path)
-{
-	const char *slash = strrchr(r->name, '/');
-
-	if (*path == '/' || !slash || *r->name == '(')
-		return fb_xstrdup(path);
-	return fb_xasprintf("%.*s/%s", (int)(slash - r->name), r->name, path);
-}
-
-static int check_file(struct reader *r, const struct fb_yaml *node, const char *path)
+static int check_file(struct fb_plan_reader *r, const struct fb_yaml *node, const char *path)
 {
 	struct stat st;
 
 	if (r->stored)
 		return 0;
 	if (stat(path, &st) < 0 || access(path, R_OK) < 0)
-		return at(r, node, "no file '%s' that can be read", path);
+		return fb_plan_at(r, node, "no file '%s' that can be read", path);
 	if (!S_ISREG(st.st_mode))
-		return at(r, node, "'%s' is not a file", path);
+		return fb_plan_at(r, node, "'%s' is not a file", path);
 	return 0;
 }
 
 /* --- the keys ---------------------------------------------------------------------------- */
 
-static int read_machine(struct reader *r, const struct fb_yaml *node)
+static int read_machine(struct fb_plan_reader *r, const struct fb_yaml *node)
 {
 	static const char *const kinds[] = {"deterministic", "kvm", "tcg", "command"};
 	struct fb_nearest near;
 	const char *text, *hint;
 
-	if (text_of(r, node, &text) < 0)
+	if (fb_plan_text_of(r, node, &text) < 0)
 		return -1;
 	near = (struct fb_nearest){.name = text};
 	if (!strcmp(text, "ssh") || fb_str_has_prefix(text, "ssh:"))
-		return at(r, node,
-			  "machine 'ssh' does not exist yet; there are deterministic, kvm, tcg, "
-			  "command");
+		return fb_plan_at(
+			r, node,
+			"machine 'ssh' does not exist yet; there are deterministic, kvm, tcg, "
+			"command");
 	for (size_t i = 0; i < FB_ARRAY_SIZE(kinds); i++) {
 		if (!strcmp(kinds[i], text)) {
 			r->plan->machine = fb_xstrdup(text);
@@ -251,9 +222,11 @@ static int read_machine(struct reader *r, const struct fb_yaml *node)
 	}
 	hint = fb_nearest_get(&near);
 	if (hint)
-		return at(r, node, "unknown machine '%.64s'; did you mean '%s'?", text, hint);
-	return at(r, node, "unknown machine '%.64s'; there are deterministic, kvm, tcg, command",
-		  text);
+		return fb_plan_at(r, node, "unknown machine '%.64s'; did you mean '%s'?", text,
+				  hint);
+	return fb_plan_at(r, node,
+			  "unknown machine '%.64s'; there are deterministic, kvm, tcg, command",
+			  text);
 }
 
 static int by_text(const void *a, const void *b)
@@ -287,39 +260,39 @@ static char *fragment_names(const char *dir)
 	return fb_str_take(&s);
 }
 
-static int read_fragment(struct reader *r, const struct fb_yaml *node)
+static int read_fragment(struct fb_plan_reader *r, const struct fb_yaml *node)
 {
 	FB_CLEANUP(fb_freep) char *path = NULL, *names = NULL;
 	const char *name;
 
-	if (text_of(r, node, &name) < 0)
+	if (fb_plan_text_of(r, node, &name) < 0)
 		return -1;
 	/* A fragment of one's own is given as a path. */
 	if (strchr(name, '/')) {
-		path = resolve(r, name);
+		path = fb_include_resolve(r->name, name);
 		if (check_file(r, node, path) < 0)
 			return -1;
 	} else {
 		path = fb_xasprintf("%s/%s.config", r->kconfig_dir, name);
 		if (!r->stored && access(path, R_OK) < 0) {
 			names = fragment_names(r->kconfig_dir);
-			return at(r, node, "no kconfig fragment '%.64s'; there are: %s", name,
-				  names);
+			return fb_plan_at(r, node, "no kconfig fragment '%.64s'; there are: %s",
+					  name, names);
 		}
 	}
 	for (char **f = r->plan->fragments; f && *f; f++)
 		if (!strcmp(*f, path))
-			return at(r, node, "'%.64s' is listed twice", name);
+			return fb_plan_at(r, node, "'%.64s' is listed twice", name);
 	if (!r->stored) {
 		if (fb_file_read(path, FRAGMENT_MAX, &r->fragments, r->err) < 0)
-			return wrap_at(r, node);
+			return fb_plan_wrap_at(r, node);
 		fb_str_addc(&r->fragments, '\n');
 	}
 	fb_strv_add(&r->plan->fragments, path);
 	return 0;
 }
 
-static int read_kconfig(struct reader *r, const struct fb_yaml *node)
+static int read_kconfig(struct fb_plan_reader *r, const struct fb_yaml *node)
 {
 	const struct fb_yaml *single;
 	const struct fb_yaml *const *items;
@@ -328,7 +301,7 @@ static int read_kconfig(struct reader *r, const struct fb_yaml *node)
 	if (items_of(r, node, &items, &nr, &single) < 0)
 		return -1;
 	if (!nr)
-		return at(r, node, "kconfig: names at least one fragment");
+		return fb_plan_at(r, node, "kconfig: names at least one fragment");
 	for (size_t i = 0; i < nr; i++)
 		if (read_fragment(r, items[i]) < 0)
 			return -1;
@@ -336,61 +309,61 @@ static int read_kconfig(struct reader *r, const struct fb_yaml *node)
 	return 0;
 }
 
-static int read_config(struct reader *r, const struct fb_yaml *node)
+static int read_config(struct fb_plan_reader *r, const struct fb_yaml *node)
 {
 	FB_CLEANUP(fb_freep) char *path = NULL;
 	const char *text;
 
 	if (fb_yaml_get(r->root, "kconfig"))
-		return at(r, node, "config and kconfig: only one of them");
-	if (text_of(r, node, &text) < 0)
+		return fb_plan_at(r, node, "config and kconfig: only one of them");
+	if (fb_plan_text_of(r, node, &text) < 0)
 		return -1;
 	if (!strcmp(text, "defconfig")) {
 		r->plan->config_base = fb_xstrdup(text);
 		return 0;
 	}
-	path = resolve(r, text);
+	path = fb_include_resolve(r->name, text);
 	if (check_file(r, node, path) < 0)
 		return -1;
 	r->plan->config_base = FB_TAKE(path);
 	return 0;
 }
 
-static int read_memory(struct reader *r, const struct fb_yaml *node)
+static int read_memory(struct fb_plan_reader *r, const struct fb_yaml *node)
 {
 	return size_of(r, node, 64ull << 20, 1ull << 40, "64M to 1T", &r->plan->memory_b);
 }
 
-static int read_disk(struct reader *r, const struct fb_yaml *node)
+static int read_disk(struct fb_plan_reader *r, const struct fb_yaml *node)
 {
 	if (size_of(r, node, 16ull << 20, 64ull << 40, "16M to 64T", &r->plan->disk_b) < 0)
 		return -1;
 	/* null_blk is given its size in MiB. */
 	if (r->plan->disk_b % (1 << 20))
-		return at(r, node, "not a whole number of MiB");
+		return fb_plan_at(r, node, "not a whole number of MiB");
 	return 0;
 }
 
-static int read_cmdline(struct reader *r, const struct fb_yaml *node)
+static int read_cmdline(struct fb_plan_reader *r, const struct fb_yaml *node)
 {
 	if (node->kind != FB_YAML_SCALAR)
-		return at(r, node, "cmdline: a text is expected");
+		return fb_plan_at(r, node, "cmdline: a text is expected");
 	if (strlen(node->text) > CMDLINE_MAX)
-		return at(r, node, "cmdline: longer than %d bytes", CMDLINE_MAX);
+		return fb_plan_at(r, node, "cmdline: longer than %d bytes", CMDLINE_MAX);
 	for (const char *p = node->text; *p; p++)
 		if (*p < 0x20 || *p > 0x7e)
-			return at(r, node, "cmdline: only printable ASCII");
+			return fb_plan_at(r, node, "cmdline: only printable ASCII");
 	free(r->plan->cmdline);
 	r->plan->cmdline = fb_xstrdup(node->text);
 	return 0;
 }
 
-static int read_sysctl(struct reader *r, const struct fb_yaml *node)
+static int read_sysctl(struct fb_plan_reader *r, const struct fb_yaml *node)
 {
 	if (node->kind != FB_YAML_MAP)
-		return at(r, node, "sysctl: a map (name: value) is expected");
+		return fb_plan_at(r, node, "sysctl: a map (name: value) is expected");
 	if (node->nr / 2 > LIST_MAX)
-		return at(r, node, "more than %d", LIST_MAX);
+		return fb_plan_at(r, node, "more than %d", LIST_MAX);
 	for (size_t i = 0; i < node->nr; i += 2) {
 		FB_CLEANUP(fb_freep) char *line = NULL;
 		const struct fb_yaml *key = node->child[i];
@@ -399,21 +372,22 @@ static int read_sysctl(struct reader *r, const struct fb_yaml *node)
 		/* It becomes a path under /proc/sys. */
 		if (!*key->text || strlen(key->text) > 128 || strstr(key->text, "..") ||
 		    *key->text == '/' || *key->text == '.')
-			return at(r, key, "'%.64s' is not a sysctl", key->text);
+			return fb_plan_at(r, key, "'%.64s' is not a sysctl", key->text);
 		for (const char *p = key->text; *p; p++)
 			if (!isalnum((unsigned char)*p) && !strchr("._-/", *p))
-				return at(r, key, "'%.64s' is not a sysctl", key->text);
-		if (text_of(r, node->child[i + 1], &value) < 0)
+				return fb_plan_at(r, key, "'%.64s' is not a sysctl", key->text);
+		if (fb_plan_text_of(r, node->child[i + 1], &value) < 0)
 			return -1;
 		if (strlen(value) > 256 || strpbrk(value, "\r\n"))
-			return at(r, node->child[i + 1], "not one line of at most 256 bytes");
+			return fb_plan_at(r, node->child[i + 1],
+					  "not one line of at most 256 bytes");
 		line = fb_xasprintf("%s=%s", key->text, value);
 		fb_strv_add(&r->plan->sysctl, line);
 	}
 	return 0;
 }
 
-static int read_fixups(struct reader *r, const struct fb_yaml *node)
+static int read_fixups(struct fb_plan_reader *r, const struct fb_yaml *node)
 {
 	const struct fb_yaml *single;
 	const struct fb_yaml *const *items;
@@ -425,9 +399,9 @@ static int read_fixups(struct reader *r, const struct fb_yaml *node)
 		FB_CLEANUP(fb_freep) char *path = NULL;
 		const char *text;
 
-		if (text_of(r, items[i], &text) < 0)
+		if (fb_plan_text_of(r, items[i], &text) < 0)
 			return -1;
-		path = resolve(r, text);
+		path = fb_include_resolve(r->name, text);
 		if (check_file(r, items[i], path) < 0)
 			return -1;
 		fb_strv_add(&r->plan->fixups, path);
@@ -435,7 +409,7 @@ static int read_fixups(struct reader *r, const struct fb_yaml *node)
 	return 0;
 }
 
-static int read_boots(struct reader *r, const struct fb_yaml *node)
+static int read_boots(struct fb_plan_reader *r, const struct fb_yaml *node)
 {
 	static const char *const known[] = {"min", "max", NULL};
 	uint64_t min = r->plan->boots_min, max = r->plan->boots_max;
@@ -450,14 +424,14 @@ static int read_boots(struct reader *r, const struct fb_yaml *node)
 	if (n && u64_of(r, n, 1, 10000, &max) < 0)
 		return -1;
 	if (min > max)
-		return at(r, node, "boots: min %llu is more than max %llu", (unsigned long long)min,
-			  (unsigned long long)max);
+		return fb_plan_at(r, node, "boots: min %llu is more than max %llu",
+				  (unsigned long long)min, (unsigned long long)max);
 	r->plan->boots_min = (unsigned)min;
 	r->plan->boots_max = (unsigned)max;
 	return 0;
 }
 
-static int read_max_boots(struct reader *r, const struct fb_yaml *node)
+static int read_max_boots(struct fb_plan_reader *r, const struct fb_yaml *node)
 {
 	uint64_t n;
 
@@ -467,12 +441,12 @@ static int read_max_boots(struct reader *r, const struct fb_yaml *node)
 	return 0;
 }
 
-static int read_max_time(struct reader *r, const struct fb_yaml *node)
+static int read_max_time(struct fb_plan_reader *r, const struct fb_yaml *node)
 {
 	return duration_of(r, node, &r->plan->max_time_ns);
 }
 
-static int read_timeouts(struct reader *r, const struct fb_yaml *node)
+static int read_timeouts(struct fb_plan_reader *r, const struct fb_yaml *node)
 {
 	static const char *const known[] = {"build", "boot", "silence", NULL};
 	int64_t *const to[] = {&r->plan->build_timeout_ns, &r->plan->boot_timeout_ns,
@@ -489,233 +463,24 @@ static int read_timeouts(struct reader *r, const struct fb_yaml *node)
 	return 0;
 }
 
-static int read_confidence(struct reader *r, const struct fb_yaml *node)
+static int read_confidence(struct fb_plan_reader *r, const struct fb_yaml *node)
 {
 	const char *text;
 
-	if (text_of(r, node, &text) < 0)
+	if (fb_plan_text_of(r, node, &text) < 0)
 		return -1;
-	return fb_plan_confidence(text, &r->plan->confidence, r->err) < 0 ? wrap_at(r, node) : 0;
+	return fb_plan_confidence(text, &r->plan->confidence, r->err) < 0 ? fb_plan_wrap_at(r, node)
+									  : 0;
 }
 
-static int read_min_effect(struct reader *r, const struct fb_yaml *node)
+static int read_min_effect(struct fb_plan_reader *r, const struct fb_yaml *node)
 {
 	const char *text;
 
-	if (text_of(r, node, &text) < 0)
+	if (fb_plan_text_of(r, node, &text) < 0)
 		return -1;
-	return fb_plan_min_effect(text, &r->plan->min_effect, r->err) < 0 ? wrap_at(r, node) : 0;
-}
-
-/* --- the matrix -------------------------------------------------------------------------- */
-
-static const struct fb_yaml *axis_value(const struct axis *a)
-{
-	return a->value->kind == FB_YAML_LIST ? a->value->child[a->at] : a->value;
-}
-
-/* The place that an error of fb_cell_new() is about. */
-static const struct fb_yaml *blame(const struct reader *r, const struct fb_testcase *testcase,
-				   const struct fb_yaml *entry, const struct axis *axes, size_t nr,
-				   int bad)
-{
-	if (bad >= 0) {
-		for (const struct fb_param_def *d = testcase->params; d->name; d++)
-			if (!strcmp(d->name, axes[bad].key->text))
-				return axis_value(&axes[bad]);
-		return axes[bad].key;
-	}
-	/* "iodepth: why": about the parameters together, but named by one of them. */
-	for (size_t i = 0; i < nr; i++) {
-		size_t len = strlen(axes[i].key->text);
-
-		if (!strncmp(r->err->text, axes[i].key->text, len) && r->err->text[len] == ':')
-			return axis_value(&axes[i]);
-	}
-	return entry;
-}
-
-/* What the cell cannot have is told at the parameter that asks for it, or at its testcase. */
-static int check_needs(struct reader *r, const struct fb_cell *cell, const struct fb_yaml *entry,
-		       const struct axis *axes, size_t nr)
-{
-	const char *machine = r->plan->machine ? r->plan->machine : "deterministic", *param = "";
-	const struct fb_plan_has has = {
-		.config = r->plan->fragments ? fb_str_cstr(&r->fragments) : NULL,
-		.null_blk = !strcmp(machine, "deterministic"),
-		.device = strcmp(machine, "command") != 0,
-		.disk_b = r->plan->disk_b,
-	};
-	FB_CLEANUP(fb_freep) char *why = fb_plan_lacks(&has, cell, &param);
-	const struct fb_yaml *node = fb_yaml_get(entry, "testcase");
-
-	if (!why)
-		return 0;
-	for (size_t i = 0; i < nr; i++)
-		if (!strcmp(axes[i].key->text, param))
-			node = axis_value(&axes[i]);
-	return at(r, node, "%s", why);
-}
-
-static int add_cell(struct reader *r, const struct fb_testcase *testcase,
-		    const struct fb_yaml *entry, const struct axis *axes, size_t nr, size_t *cap)
-{
-	FB_CLEANUP(fb_freep) struct fb_param *params = fb_xcalloc(nr ? nr : 1, sizeof(*params));
-	struct fb_cell cell;
-	int bad = -1;
-
-	for (size_t i = 0; i < nr; i++)
-		params[i] = (struct fb_param){axes[i].key->text, axis_value(&axes[i])->text};
-	if (fb_cell_new(testcase, params, nr, &cell, &bad, r->err) < 0)
-		return wrap_at(r, blame(r, testcase, entry, axes, nr, bad));
-	FB_GROW(r->plan->cells, r->plan->nr_cells, *cap);
-	r->plan->cells[r->plan->nr_cells++] = cell;
-	return r->stored ? 0 : check_needs(r, &cell, entry, axes, nr);
-}
-
-static int read_axes(struct reader *r, const struct fb_yaml *entry, struct axis *axes,
-		     size_t *ret_nr)
-{
-	size_t nr = 0, product = 1;
-
-	for (size_t i = 0; i < entry->nr; i += 2) {
-		struct axis *a = &axes[nr];
-
-		if (!strcmp(entry->child[i]->text, "testcase"))
-			continue;
-		*a = (struct axis){entry->child[i], entry->child[i + 1], 1, 0};
-		if (a->value->kind == FB_YAML_MAP)
-			return at(r, a->value,
-				  "a value or a list of values is expected, not a map");
-		if (a->value->kind == FB_YAML_LIST) {
-			a->nr = a->value->nr;
-			if (!a->nr)
-				return at(r, a->value, "an empty list makes no cell");
-			for (size_t j = 0; j < a->nr; j++)
-				if (a->value->child[j]->kind != FB_YAML_SCALAR)
-					return at(r, a->value->child[j],
-						  "a single value is expected in a list");
-		}
-		if (a->nr > CELLS_MAX / product)
-			return at(r, entry, "more than %d cells", CELLS_MAX);
-		product *= a->nr;
-		nr++;
-	}
-	if (r->plan->nr_cells + product > CELLS_MAX)
-		return at(r, entry, "more than %d cells in all", CELLS_MAX);
-	*ret_nr = nr;
-	return 0;
-}
-
-static int read_testcase(struct reader *r, const struct fb_yaml *entry,
-			 const struct fb_testcase **ret)
-{
-	const struct fb_yaml *node = fb_yaml_get(entry, "testcase");
-	struct fb_str list = FB_STR_INIT;
-	struct fb_nearest near;
-	const char *name, *hint;
-
-	if (!node)
-		return at(r, entry, "'testcase' is missing");
-	if (text_of(r, node, &name) < 0)
-		return -1;
-	*ret = fb_testcase_find(name);
-	if (*ret)
-		return 0;
-	near = (struct fb_nearest){.name = name};
-	for (const struct fb_testcase *const *t = fb_testcases(); *t; t++) {
-		fb_nearest_offer(&near, (*t)->name);
-		fb_str_addf(&list, "%s%s", list.len ? ", " : "", (*t)->name);
-	}
-	hint = fb_nearest_get(&near);
-	if (hint)
-		at(r, node, "unknown testcase '%.64s'; did you mean '%s'?", name, hint);
-	else
-		at(r, node, "unknown testcase '%.64s'; there are: %s", name, fb_str_cstr(&list));
-	fb_str_release(&list);
-	return -1;
-}
-
-/* The product of the entry's axes; the first key changes slowest. */
-static int read_entry(struct reader *r, const struct fb_yaml *entry, size_t *cap)
-{
-	FB_CLEANUP(fb_freep) struct axis *axes = NULL;
-	const struct fb_testcase *testcase = NULL;
-	size_t nr = 0, i;
-
-	if (entry->kind != FB_YAML_MAP)
-		return at(r, entry, "matrix: 'testcase: NAME' and its parameters are expected");
-	if (read_testcase(r, entry, &testcase) < 0)
-		return -1;
-	axes = fb_xcalloc(entry->nr / 2 + 1, sizeof(*axes));
-	if (read_axes(r, entry, axes, &nr) < 0)
-		return -1;
-	do {
-		if (add_cell(r, testcase, entry, axes, nr, cap) < 0)
-			return -1;
-		for (i = nr; i > 0; i--) {
-			if (++axes[i - 1].at < axes[i - 1].nr)
-				break;
-			axes[i - 1].at = 0;
-		}
-	} while (i > 0);
-	return 0;
-}
-
-struct keyed {
-	char *key;
-	size_t cell;
-};
-
-static int by_key(const void *a, const void *b)
-{
-	const struct keyed *x = a, *y = b;
-	int rc = strcmp(x->key, y->key);
-
-	return rc ? rc : (x->cell > y->cell) - (x->cell < y->cell);
-}
-
-/* Two entries that make the same cell are a mistake in the plan; @first_cell: of each entry. */
-static int check_distinct(struct reader *r, const struct fb_yaml *matrix, const size_t *first_cell)
-{
-	size_t nr = r->plan->nr_cells, twice = nr;
-	FB_CLEANUP(fb_freep) struct keyed *keyed = fb_xcalloc(nr, sizeof(*keyed));
-
-	for (size_t i = 0; i < nr; i++)
-		keyed[i] = (struct keyed){fb_cell_key(&r->plan->cells[i]), i};
-	qsort(keyed, nr, sizeof(*keyed), by_key);
-	for (size_t i = 1; i < nr; i++)
-		if (!strcmp(keyed[i - 1].key, keyed[i].key) && keyed[i].cell < twice)
-			twice = keyed[i].cell;
-	for (size_t i = 0; i < nr; i++)
-		free(keyed[i].key);
-	if (twice < nr) {
-		FB_CLEANUP(fb_freep) char *label = fb_cell_label(&r->plan->cells[twice]);
-		size_t e = 0;
-
-		while (e + 1 < matrix->nr && first_cell[e + 1] <= twice)
-			e++;
-		return at(r, matrix->child[e], "the cell '%s' is there twice", label);
-	}
-	return 0;
-}
-
-static int read_matrix(struct reader *r, const struct fb_yaml *node)
-{
-	FB_CLEANUP(fb_freep) size_t *first_cell = NULL;
-	size_t cap = 0;
-
-	if (node->kind != FB_YAML_LIST)
-		return at(r, node, "matrix: a list of '- testcase: NAME' is expected");
-	if (!node->nr)
-		return at(r, node, "matrix: at least one testcase is expected");
-	first_cell = fb_xcalloc(node->nr, sizeof(*first_cell));
-	for (size_t i = 0; i < node->nr; i++) {
-		first_cell[i] = r->plan->nr_cells;
-		if (read_entry(r, node->child[i], &cap) < 0)
-			return -1;
-	}
-	return check_distinct(r, node, first_cell);
+	return fb_plan_min_effect(text, &r->plan->min_effect, r->err) < 0 ? fb_plan_wrap_at(r, node)
+									  : 0;
 }
 
 /* --- what a bisection follows ------------------------------------------------------------ */
@@ -784,30 +549,31 @@ static int only(const struct fb_plan *plan, const bool *chosen)
 	return found;
 }
 
-static int read_bisect_cell(struct reader *r, const struct fb_yaml *node)
+static int read_bisect_cell(struct fb_plan_reader *r, const struct fb_yaml *node)
 {
 	FB_CLEANUP(fb_freep) bool *chosen = fb_xcalloc(r->plan->nr_cells, sizeof(*chosen));
 	FB_CLEANUP(fb_freep) char *list = NULL;
 
 	if (node->kind != FB_YAML_MAP)
-		return at(r, node, "cell: a map such as {testcase: fio, fs: ext4} is expected");
+		return fb_plan_at(r, node,
+				  "cell: a map such as {testcase: fio, fs: ext4} is expected");
 	for (size_t i = 0; i < r->plan->nr_cells; i++)
 		chosen[i] = true;
 	for (size_t i = 0; i < node->nr; i += 2) {
 		const char *value;
 
-		if (text_of(r, node->child[i + 1], &value) < 0)
+		if (fb_plan_text_of(r, node->child[i + 1], &value) < 0)
 			return -1;
 		if (narrow(r->plan, node->child[i]->text, value, chosen, r->err) < 0)
-			return wrap_at(r, node->child[i]);
+			return fb_plan_wrap_at(r, node->child[i]);
 	}
 	r->plan->bisect_cell = only(r->plan, chosen);
 	if (r->plan->bisect_cell >= 0)
 		return 0;
 	list = cell_list(r->plan, r->plan->bisect_cell == -2 ? chosen : NULL);
 	return r->plan->bisect_cell == -2
-		       ? at(r, node, "several cells of the matrix match: %s", list)
-		       : at(r, node, "no cell of the matrix matches; there are: %s", list);
+		       ? fb_plan_at(r, node, "several cells of the matrix match: %s", list)
+		       : fb_plan_at(r, node, "no cell of the matrix matches; there are: %s", list);
 }
 
 static bool is_counter(const char *metric)
@@ -842,20 +608,20 @@ int fb_plan_check_metric(const struct fb_plan *plan, int cell, const char *name,
 			    cell < 0 ? "" : " that was chosen", name);
 }
 
-static int read_bisect_metric(struct reader *r, const struct fb_yaml *node)
+static int read_bisect_metric(struct fb_plan_reader *r, const struct fb_yaml *node)
 {
 	struct fb_error why = FB_ERROR_INIT;
 	const char *name;
 
-	if (text_of(r, node, &name) < 0)
+	if (fb_plan_text_of(r, node, &name) < 0)
 		return -1;
 	if (fb_plan_check_metric(r->plan, r->plan->bisect_cell, name, &why) < 0)
-		return at(r, node, "%s", why.text);
+		return fb_plan_at(r, node, "%s", why.text);
 	r->plan->bisect_metric = fb_xstrdup(name);
 	return 0;
 }
 
-static int read_bisect(struct reader *r, const struct fb_yaml *node)
+static int read_bisect(struct fb_plan_reader *r, const struct fb_yaml *node)
 {
 	static const char *const known[] = {"cell", "metric", NULL};
 	const struct fb_yaml *n;
@@ -874,7 +640,7 @@ static int read_bisect(struct reader *r, const struct fb_yaml *node)
 /* In the order in which they are read: later ones need earlier ones. */
 static const struct {
 	const char *key;
-	int (*read)(struct reader *r, const struct fb_yaml *node);
+	int (*read)(struct fb_plan_reader *r, const struct fb_yaml *node);
 	const char *not_command; /* why machine 'command' refuses it */
 } keys[] = {
 	{"machine", read_machine},
@@ -891,41 +657,43 @@ static const struct {
 	{"timeouts", read_timeouts},
 	{"confidence", read_confidence},
 	{"min_effect", read_min_effect},
-	{"matrix", read_matrix},
+	{"matrix", fb_plan_read_matrix},
 	{"bisect", read_bisect},
 };
 
 /* What only the keys together can tell. */
-static int check_whole(struct reader *r)
+static int check_whole(struct fb_plan_reader *r)
 {
 	struct fb_plan *plan = r->plan;
 	bool command = !strcmp(plan->machine, "command");
 
 	if (!plan->nr_cells)
-		return at(r, r->root, "'matrix' is missing: what to run");
+		return fb_plan_at(r, r->root, "'matrix' is missing: what to run");
 	if (!command) {
 		if (!plan->config_base)
-			return at(r, r->root,
-				  "'kconfig' or 'config' is missing: how to configure the kernel");
+			return fb_plan_at(
+				r, r->root,
+				"'kconfig' or 'config' is missing: how to configure the kernel");
 		return 0;
 	}
 	for (size_t i = 0; i < FB_ARRAY_SIZE(keys); i++) {
 		const struct fb_yaml *node = fb_yaml_get(r->root, keys[i].key);
 
 		if (node && keys[i].not_command)
-			return at(r, node, "%s: machine 'command' %s", keys[i].key,
-				  keys[i].not_command);
+			return fb_plan_at(r, node, "%s: machine 'command' %s", keys[i].key,
+					  keys[i].not_command);
 	}
 	plan->config_base = fb_xstrdup("tinyconfig");
 	for (size_t i = 0; i < plan->nr_cells; i++)
 		if (strcmp(plan->cells[i].testcase->name, "command") ||
 		    strcmp(fb_cell_get(&plan->cells[i], "fs"), "none"))
-			return at(r, fb_yaml_get(r->root, "matrix"),
-				  "machine 'command' runs only testcase 'command', without 'fs'");
+			return fb_plan_at(
+				r, fb_yaml_get(r->root, "matrix"),
+				"machine 'command' runs only testcase 'command', without 'fs'");
 	return 0;
 }
 
-static int read_root(struct reader *r)
+static int read_root(struct fb_plan_reader *r)
 {
 	const char *known[FB_ARRAY_SIZE(keys) + 1];
 
@@ -967,12 +735,32 @@ static struct fb_plan *new_plan(const char *buf, size_t len, const char *name)
 	return plan;
 }
 
+/*
+ * With what was included, the text is that of the whole, so that a session does not depend on
+ * other files, and is another one when one of them has changed.
+ */
+static int take_whole(struct fb_plan_reader *r, struct fb_error *err)
+{
+	FB_CLEANUP(fb_yaml_freep) struct fb_yaml *again = NULL;
+	struct fb_str text = FB_STR_INIT;
+
+	fb_yaml_write(r->root, &text);
+	free(r->plan->text);
+	r->plan->text = fb_str_take(&text);
+	/* Each file was within the limits; is the sum? */
+	if (fb_yaml_parse(r->plan->text, strlen(r->plan->text), r->name, &again, err) < 0)
+		return fb_error_wrap(err, "%s:1:1: with all that it includes", r->name);
+	return 0;
+}
+
 static int parse(const char *buf, size_t len, const char *name, const char *kconfig_dir,
 		 bool stored, struct fb_plan **ret, struct fb_error *err)
 {
+	FB_CLEANUP(fb_includes_release) struct fb_includes includes = {0};
 	FB_CLEANUP(fb_yaml_freep) struct fb_yaml *root = NULL;
 	FB_CLEANUP(fb_plan_freep) struct fb_plan *plan = NULL;
-	struct reader r = {.name = name, .kconfig_dir = kconfig_dir, .stored = stored, .err = err};
+	struct fb_plan_reader r = {
+		.name = name, .kconfig_dir = kconfig_dir, .stored = stored, .err = err};
 	int rc;
 
 	if (fb_yaml_parse(buf, len, name, &root, err) < 0)
@@ -980,7 +768,11 @@ static int parse(const char *buf, size_t len, const char *name, const char *kcon
 	plan = new_plan(buf, len, name);
 	r.root = root;
 	r.plan = plan;
-	rc = read_root(&r);
+	rc = stored ? 0 : fb_include_expand(root, name, &includes, err);
+	if (rc > 0)
+		rc = take_whole(&r, err);
+	if (rc == 0)
+		rc = read_root(&r);
 	fb_str_release(&r.fragments);
 	if (rc == 0)
 		*ret = FB_TAKE(plan);

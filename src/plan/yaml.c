@@ -2,6 +2,7 @@
 /* The door to libfyaml: a small tree with a position for each node, and limits. */
 #include "src/plan/yaml.h"
 
+#include <ctype.h>
 #include <libfyaml.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -34,6 +35,61 @@ void fb_yaml_freep(struct fb_yaml **node)
 {
 	fb_yaml_free(*node);
 	*node = NULL;
+}
+
+static void write_text(const char *text, struct fb_str *out)
+{
+	bool plain = *text != '\0';
+
+	for (const char *p = text; *p; p++)
+		plain = plain && (isalnum((unsigned char)*p) || strchr("_./", *p));
+	if (plain) {
+		fb_str_add(out, text);
+		return;
+	}
+	fb_str_addc(out, '"');
+	for (const char *p = text; *p; p++)
+		/* check_bytes() let nothing else of that kind through. */
+		if (*p == '\n')
+			fb_str_add(out, "\\n");
+		else if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			fb_str_addf(out, "\\x%02x", (unsigned char)*p);
+		else
+			fb_str_addf(out, *p == '"' || *p == '\\' ? "\\%c" : "%c", *p);
+	fb_str_addc(out, '"');
+}
+
+static void write_node(const struct fb_yaml *node, struct fb_str *out)
+{
+	if (node->kind == FB_YAML_SCALAR) {
+		write_text(node->text, out);
+		return;
+	}
+	fb_str_addc(out, node->kind == FB_YAML_LIST ? '[' : '{');
+	for (size_t i = 0; i < node->nr; i++) {
+		if (i)
+			fb_str_add(out, node->kind == FB_YAML_MAP && i % 2 ? ": " : ", ");
+		write_node(node->child[i], out);
+	}
+	fb_str_addc(out, node->kind == FB_YAML_LIST ? ']' : '}');
+}
+
+void fb_yaml_write(const struct fb_yaml *map, struct fb_str *out)
+{
+	for (size_t i = 0; i + 1 < map->nr; i += 2) {
+		const struct fb_yaml *value = map->child[i + 1];
+
+		write_text(map->child[i]->text, out);
+		fb_str_add(out, ": ");
+		if (value->kind == FB_YAML_LIST && value->nr)
+			for (size_t j = 0; j < value->nr; j++) {
+				fb_str_add(out, "\n  - ");
+				write_node(value->child[j], out);
+			}
+		else
+			write_node(value, out);
+		fb_str_addc(out, '\n');
+	}
 }
 
 const struct fb_yaml *fb_yaml_get(const struct fb_yaml *map, const char *key)
@@ -113,6 +169,7 @@ static struct fb_yaml *new_node(const struct builder *b, enum fb_yaml_kind kind,
 	struct fb_yaml *node = fb_xcalloc(1, sizeof(*node));
 
 	node->kind = kind;
+	node->file = b->name;
 	/* libfyaml counts from 0. */
 	node->line = mark ? mark->line + 1 : before ? before->line : 1;
 	node->column = mark ? mark->column + 1 : before ? before->column : 1;

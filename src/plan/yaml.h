@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "src/util/error.h"
+#include "src/util/str.h"
 
 #define FB_YAML_SIZE_MAX  (256u << 10) /* bytes; a plan of 10,000 cells is a few lines */
 #define FB_YAML_NODES_MAX 20000
@@ -25,6 +26,7 @@ enum fb_yaml_kind {
 
 struct fb_yaml {
 	enum fb_yaml_kind kind;
+	const char *file;	/* @name of fb_yaml_parse(), borrowed */
 	int line, column;	/* from 1 */
 	char *text;		/* of a scalar; "" for an empty one */
 	struct fb_yaml **child; /* of a list: items; of a map: key, value, key, value... */
@@ -33,7 +35,7 @@ struct fb_yaml {
 
 /**
  * fb_yaml_parse() - Read one document.
- * @name: shown in errors as NAME:line:column.
+ * @name: shown in errors as NAME:line:column; must live as long as the tree.
  *
  * Keys of a map are scalars, each once. Errors: FB_ERROR_INPUT.
  */
@@ -41,6 +43,14 @@ int fb_yaml_parse(const char *buf, size_t len, const char *name, struct fb_yaml 
 		  struct fb_error *err);
 void fb_yaml_free(struct fb_yaml *node);
 void fb_yaml_freep(struct fb_yaml **node);
+
+/**
+ * fb_yaml_write() - Append a document with the same lists, maps and texts as @map.
+ *
+ * The top level in lines of its own, and so the items of its lists. Nothing of comments, places
+ * and quoting is kept.
+ */
+void fb_yaml_write(const struct fb_yaml *map, struct fb_str *out);
 
 /** fb_yaml_get() - The value of a key of a map, or NULL. */
 const struct fb_yaml *fb_yaml_get(const struct fb_yaml *map, const char *key);
