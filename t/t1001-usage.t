@@ -85,6 +85,22 @@ fb_expect 'a cell that is not in the plan' '
 fb_expect 'nothing to resume' '
 	fb_must_fail 64 firstbad -C repo bisect auto 2>err && one_error
 '
+fb_expect 'what lacks its program is listed as unavailable, with the package' '
+	cat >tools.yaml <<-END &&
+	config: defconfig
+	matrix:
+	  - {testcase: fsmark, fs: ext4}
+	  - {testcase: sync-latency, fs: xfs}
+	END
+	mkdir -p bin && printf "#!/bin/sh\n" >bin/mkfs.xfs && chmod +x bin/mkfs.xfs &&
+	PATH=$FB_SCRATCH/bin "$top_builddir/firstbad" measure --dry-run tools.yaml >out &&
+	fb_grep "^testcase=fsmark,.*test_size=16m  UNAVAILABLE: no program .fs_mark. \(Debian package fsmark\)$" out &&
+	fb_grep "^testcase=sync-latency,.*size=16k$" out && fb_grep "^2 cells in one boot \(1 unavailable\)" out &&
+	sed /sync-latency/d tools.yaml >none.yaml && fb_must_fail 69 env PATH="$FB_SCRATCH/bin" \
+		"$top_builddir/firstbad" -C repo measure ../none.yaml 2>err &&
+	one_error && fb_grep "no cell of the plan can be run here: no program .fs_mark." err
+'
+
 fb_expect 'measure --dry-run lists cells and runs nothing' '
 	firstbad -C repo measure ../plan.yaml --dry-run >out &&
 	fb_grep "^testcase=command," out && fb_grep "^1 cell in one boot, 3 boots of 1 revision, about [0-9]+ minutes? without builds$" out && test ! -s count

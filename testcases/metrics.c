@@ -20,21 +20,13 @@ static const struct fb_metric metrics[] = {
 	/* /sys/block/DEV/stat around the measured step; the device under test only. */
 	{"blk.*", "count", NEITHER, false},
 	{"blk.discard_ios", "requests", NEITHER, false},
-	{"blk.discard_merges", "requests", NEITHER, false},
-	{"blk.discard_sectors", "sectors", NEITHER, false},
-	{"blk.discard_ticks", "ms", NEITHER, false},
 	{"blk.flush_ios", "requests", NEITHER, false},
-	{"blk.flush_ticks", "ms", NEITHER, false},
-	{"blk.io_ticks", "ms", NEITHER, false},
 	{"blk.read_ios", "requests", NEITHER, false},
 	{"blk.read_merges", "requests", NEITHER, false},
 	{"blk.read_sectors", "sectors", NEITHER, false},
-	{"blk.read_ticks", "ms", NEITHER, false},
-	{"blk.time_in_queue", "ms", NEITHER, false},
 	{"blk.write_ios", "requests", NEITHER, false},
 	{"blk.write_merges", "requests", NEITHER, false},
 	{"blk.write_sectors", "sectors", NEITHER, false},
-	{"blk.write_ticks", "ms", NEITHER, false},
 
 	/* dbench counts in 10^6 bytes. The means of its operations: NTCreateX, Flush, ... */
 	{"dbench.latency_*_avg_ms", "ms", LOWER, false},

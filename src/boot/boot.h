@@ -107,6 +107,13 @@ int fb_boot_run(const struct fb_boot_spec *spec, const char *dir, struct fb_boot
 		struct fb_error *err);
 
 /**
+ * fb_bundle_lacks() - Which of the programs is not on this host, with its Debian package if known.
+ *
+ * Return: "no program 'fs_mark' (Debian package fsmark)", owned; NULL when all are there.
+ */
+char *fb_bundle_lacks(const char *const *tools);
+
+/**
  * fb_bundle_make() - Pack the agent and programs with their libraries into an initramfs.
  * @tools: NULL-terminated program names looked up on the host; their libraries come along.
  * @cache: directory for bundles; one with the same contents is reused.

@@ -354,17 +354,40 @@ static const char *package_of(const char *tool, const char **ret_extra)
 	return NULL;
 }
 
+/* Owned; NULL when it is there. */
+static char *lacks(const char *tool)
+{
+	FB_CLEANUP(fb_freep) char *found = fb_proc_find(tool);
+	const char *extra, *package = package_of(tool, &extra);
+
+	if (found)
+		return NULL;
+	return fb_xasprintf("no program '%s'%s%s%s", tool, package ? " (Debian package " : "",
+			    package ? package : "", package ? ")" : "");
+}
+
+char *fb_bundle_lacks(const char *const *tools)
+{
+	char *why = NULL;
+
+	while (tools && *tools && !why)
+		why = lacks(*tools++);
+	return why;
+}
+
 static int add_tool(struct bundle *b, const char *tool, const char *ld_cache, struct fb_error *err)
 {
 	FB_CLEANUP(fb_freep) char *found = fb_proc_find(tool);
 	FB_CLEANUP(fb_freep) char *path = fb_xasprintf("bin/%s", base_of(tool));
 	FB_CLEANUP(fb_freep) char *file = found ? realpath(found, NULL) : NULL;
-	const char *extra, *package = package_of(tool, &extra);
+	const char *extra;
 
-	if (!file)
-		return fb_error_set(err, FB_ERROR_MISSING, "no program '%s'%s%s%s", tool,
-				    package ? " (Debian package " : "", package ? package : "",
-				    package ? ")" : "");
+	package_of(tool, &extra);
+	if (!file) {
+		FB_CLEANUP(fb_freep) char *why = lacks(tool);
+
+		return fb_error_set(err, FB_ERROR_MISSING, "%s", why ? why : "a program is gone");
+	}
 	add_member(b, path, file, 0755);
 	if (extra && access(extra, R_OK) == 0)
 		add_member(b, extra + 1, extra, 0644);

@@ -12,8 +12,8 @@
 #include "src/util/util.h"
 
 /*
- * Without any measurement of this host a boot is reckoned to take this long, besides what
- * each cell's own time limit says nothing about; printed as an estimate only.
+ * Without any measurement of this host a boot is reckoned to take this long, and each cell, besides
+ * the time that it is told to run for; printed as an estimate only.
  */
 #define GUESS_BOOT_S 15
 #define GUESS_CELL_S 8
@@ -26,6 +26,67 @@ struct opts {
 	unsigned boots;
 	bool dry_run;
 };
+
+/* Why the cell cannot be run on this host, owned; NULL when nothing is known to be against it. */
+static char *unavailable(const struct fb_plan *plan, const struct fb_cell *cell)
+{
+	const char *why = cell->testcase->unavailable ? cell->testcase->unavailable() : NULL;
+	FB_CLEANUP(fb_strvp) char **tools = NULL;
+
+	if (why)
+		return fb_xstrdup(why);
+	/* Without a machine nothing is taken along: the command is looked for when it is run. */
+	if (!strcmp(plan->machine, "command"))
+		return NULL;
+	cell->testcase->tools(cell, &tools);
+	return fb_bundle_lacks((const char *const *)tools);
+}
+
+/* Take out of @plan what cannot be run here, with the reason for each in @told. */
+static int drop_unavailable(struct fb_plan *plan, json_t *told, struct fb_error *err)
+{
+	for (size_t i = plan->nr_cells; i > 0; i--) {
+		const struct fb_cell *cell = &plan->cells[i - 1];
+		FB_CLEANUP(fb_freep) char *why = unavailable(plan, cell);
+		FB_CLEANUP(fb_freep) char *key = fb_cell_key(cell);
+		FB_CLEANUP(fb_freep) char *text = fb_cell_text(cell);
+
+		if (!why)
+			continue;
+		if (plan->nr_cells == 1)
+			return fb_error_set(err, FB_ERROR_MISSING,
+					    "no cell of the plan can be run here: %s", why);
+		json_array_insert_new(told, 0,
+				      json_pack("{s:s, s:s, s:s}", "cell", key, "text", text,
+						"unavailable", why));
+		fb_plan_drop(plan, i - 1);
+	}
+	return 0;
+}
+
+static void print_unavailable(const json_t *told, struct fb_str *out)
+{
+	json_t *v;
+	size_t i;
+
+	json_array_foreach(told, i, v)
+		fb_str_addf(out, "%s  UNAVAILABLE: %s\n", fb_json_str(v, "text"),
+			    fb_json_str(v, "unavailable"));
+}
+
+/* A testcase says in one of these how long it runs; that of the host's clock is not known. */
+static double guess_s(const struct fb_cell *cell)
+{
+	static const char *const names[] = {"runtime", "period"};
+	double s = GUESS_CELL_S;
+
+	for (size_t i = 0; i < cell->nr_params; i++)
+		for (size_t k = 0; k < FB_ARRAY_SIZE(names); k++)
+			if (!strcmp(cell->params[i].name, names[k]))
+				s += (double)fb_cell_seconds(cell, names[k]) *
+				     (double)fb_cell_number(cell, "runs");
+	return s;
+}
 
 /* Metrics that any boot gave for a cell, in the order in which they came; owned vector. */
 static char **metrics_of(const struct fb_measured *m, size_t nr, const char *cell_key)
@@ -298,7 +359,7 @@ static json_t *series_json(const struct fb_measured *m, size_t nr, const char *c
 }
 
 static void print_json(const struct fb_plan *plan, const struct fb_measured *m, size_t nr,
-		       struct fb_str *out)
+		       json_t *told, struct fb_str *out)
 {
 	json_auto_t *revs = json_array(), *all = json_array(), *o = NULL;
 	double alpha = alpha_of(plan, m, nr);
@@ -320,37 +381,42 @@ static void print_json(const struct fb_plan *plan, const struct fb_measured *m, 
 			json_array_append_new(
 				all, series_json(m, nr, key, names[k], alpha, plan->min_effect));
 	}
-	o = json_pack("{s:i, s:O, s:O}", "schema", 1, "revs", revs, "series", all);
+	o = json_pack("{s:i, s:O, s:O, s:O}", "schema", 1, "revs", revs, "series", all,
+		      "unavailable", told);
 	fb_json_pretty(o, out);
 }
 
 static int dry_run(const struct fb_plan *plan, const struct opts *o, unsigned boots)
 {
 	size_t nr_revs = fb_strv_len(o->revs);
-	double s = (double)boots * (double)nr_revs *
-		   (GUESS_BOOT_S + GUESS_CELL_S * (double)plan->nr_cells),
-	       min = ceil(s / 60);
+	double boot_s = GUESS_BOOT_S, s, min;
 	struct fb_str out = FB_STR_INIT;
 	json_auto_t *json = json_object();
 	json_t *cells = json_array();
+	size_t nr_not = 0;
 	int rc;
 
 	for (size_t i = 0; i < plan->nr_cells; i++) {
 		FB_CLEANUP(fb_freep) char *key = fb_cell_key(&plan->cells[i]);
 		FB_CLEANUP(fb_freep) char *text = fb_cell_text(&plan->cells[i]);
-		const struct fb_testcase *t = plan->cells[i].testcase;
-		const char *why = t->unavailable ? t->unavailable() : NULL;
+		FB_CLEANUP(fb_freep) char *why = unavailable(plan, &plan->cells[i]);
 
+		boot_s += why ? 0 : guess_s(&plan->cells[i]);
+		nr_not += why != NULL;
 		fb_str_addf(&out, "%s%s%s\n", text, why ? "  UNAVAILABLE: " : "", why ? why : "");
 		json_array_append_new(cells,
 				      json_pack("{s:s, s:s*}", "cell", key, "unavailable", why));
 	}
+	s = (double)boots * (double)nr_revs * boot_s;
+	min = ceil(s / 60);
+	fb_str_addf(&out, "%zu cell%s in one boot", plan->nr_cells, fb_plural(plan->nr_cells));
+	if (nr_not)
+		fb_str_addf(&out, " (%zu unavailable)", nr_not);
 	fb_str_addf(&out,
-		    "%zu cell%s in one boot, %u boot%s of %s%zu revision%s, about %.0f minute%s "
+		    ", %u boot%s of %s%zu revision%s, about %.0f minute%s "
 		    "without builds\n",
-		    plan->nr_cells, fb_plural(plan->nr_cells), boots, fb_plural(boots),
-		    nr_revs == 1 ? "" : "each of ", nr_revs, fb_plural(nr_revs), min,
-		    min == 1 ? "" : "s");
+		    boots, fb_plural(boots), nr_revs == 1 ? "" : "each of ", nr_revs,
+		    fb_plural(nr_revs), min, min == 1 ? "" : "s");
 	json_object_set_new(json, "cells", cells);
 	json_object_set_new(json, "boots", json_integer((json_int_t)boots));
 	json_object_set_new(json, "revs", json_integer((json_int_t)nr_revs));
@@ -378,8 +444,7 @@ static int check_revs(const struct opts *o, struct fb_error *err)
 	return 0;
 }
 
-static int run(const struct opts *o, const struct fb_plan *plan, unsigned boots,
-	       struct fb_error *err)
+static int run(const struct opts *o, struct fb_plan *plan, unsigned boots, struct fb_error *err)
 {
 	FB_CLEANUP(fb_store_freep) struct fb_store *store = NULL;
 	FB_CLEANUP(fb_history_freep) struct fb_history *history = NULL;
@@ -391,9 +456,11 @@ static int run(const struct opts *o, const struct fb_plan *plan, unsigned boots,
 	struct fb_measured *m = NULL;
 	struct fb_str out = FB_STR_INIT;
 	struct fb_lab_setup setup;
-	json_auto_t *verdict = NULL;
+	json_auto_t *verdict = NULL, *told = json_array();
 	int rc;
 
+	if (drop_unavailable(plan, told, err) < 0)
+		return -1;
 	if (!self || fb_open_history(&o->common, &history, err) < 0 ||
 	    fb_open_store(&store, err) < 0)
 		return -1;
@@ -413,9 +480,11 @@ static int run(const struct opts *o, const struct fb_plan *plan, unsigned boots,
 	if (fb_lab_open(&setup, &lab, err) < 0 || fb_measure_run(lab, oids, nr, boots, &m, err) < 0)
 		return -1;
 	if (o->common.json)
-		print_json(plan, m, nr, &out);
+		print_json(plan, m, nr, told, &out);
 	else
 		print_plain(plan, m, nr, &out);
+	if (!o->common.json)
+		print_unavailable(told, &out);
 	verdict = json_pack("{s:s}", "verdict", "measured");
 	rc = fb_store_session_end(store, session.id, verdict, err);
 	if (rc == 0)

@@ -827,6 +827,16 @@ void fb_plan_free(struct fb_plan *plan)
 	free(plan);
 }
 
+void fb_plan_drop(struct fb_plan *plan, size_t cell)
+{
+	fb_cell_release(&plan->cells[cell]);
+	plan->nr_cells--;
+	memmove(&plan->cells[cell], &plan->cells[cell + 1],
+		(plan->nr_cells - cell) * sizeof(*plan->cells));
+	if (plan->bisect_cell > (int)cell)
+		plan->bisect_cell--;
+}
+
 void fb_plan_freep(struct fb_plan **plan)
 {
 	fb_plan_free(*plan);

@@ -58,6 +58,9 @@ int fb_plan_load(const char *path, const char *kconfig_dir, struct fb_plan **ret
 void fb_plan_free(struct fb_plan *plan);
 void fb_plan_freep(struct fb_plan **plan);
 
+/** fb_plan_drop() - Take the cell of that index out of the matrix; bisect_cell must not be it. */
+void fb_plan_drop(struct fb_plan *plan, size_t cell);
+
 /**
  * fb_plan_select() - Index of the one cell that matches "K=V,K=V".
  *
