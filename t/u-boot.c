@@ -192,6 +192,32 @@ static void stream_limits_line_and_output(void **state)
 	json_decref(cells);
 }
 
+/* 100 MB of anything: bad at once, and nothing of it is kept. */
+static void stream_keeps_nothing_of_a_flood(void **state)
+{
+	static const char fill[] = {'x', '\0', '\n', '{', '"'};
+	const size_t chunk = 1u << 20;
+	FB_CLEANUP(fb_freep) char *buf = fb_xmalloc(chunk);
+	json_t *cells = one_cell();
+
+	(void)state;
+	for (size_t f = 0; f < sizeof(fill); f++) {
+		struct fb_stream s;
+
+		memset(buf, fill[f], chunk);
+		fb_stream_init(&s, cells);
+		fb_stream_feed(&s, HELLO, strlen(HELLO));
+		for (int i = 0; i < 100; i++)
+			fb_stream_feed(&s, buf, chunk);
+		fb_stream_end(&s);
+		assert_true(s.bad[0] != '\0');
+		assert_true(s.line.cap <= 2 * FB_STREAM_LINE_MAX && s.out.cap == 0);
+		assert_int_equal(s.nr_runs, 0);
+		fb_stream_release(&s);
+	}
+	json_decref(cells);
+}
+
 static void stream_runs_come_in_order(void **state)
 {
 	json_t *cells = json_pack("[{s:i}, {s:i}]", "runs", 2, "runs", 1);
@@ -800,6 +826,7 @@ int main(void)
 				FB_ARRAY_SIZE(verdict_row) + NR_SINGLE] = {
 		cmocka_unit_test(stream_survives_any_damage),
 		cmocka_unit_test(stream_limits_line_and_output),
+		cmocka_unit_test(stream_keeps_nothing_of_a_flood),
 		cmocka_unit_test(stream_runs_come_in_order),
 		cmocka_unit_test(console_long_lines_are_judged_by_their_start),
 		cmocka_unit_test(qmp_reads_greeting_and_reason),

@@ -487,7 +487,7 @@ static const struct bad_cell_row bad_cell_row[] = {
 	{"dd-write", "dirty_background_bytes=1", "dirty_background_bytes: less than 8k", -1},
 	{"fsmark", "iterations=0x", "iterations: '0' is not a number from 1 to 1000", 0},
 	{"fsmark", "nr_threads=65", "nr_threads: '65' is not a number from 1 to 64", 0},
-	{"fsmark", "filesize=0", "filesize: not from 1 to 1g", -1},
+	{"fsmark", "filesize=2g", "filesize: more than 1g", -1},
 	{"fsmark", "filesize=1m;test_size=512k", "test_size: less than one file", -1},
 	{"fsmark", "filesize=1;test_size=4g", "test_size: more than 1000000 files", -1},
 	{"fsmark", "nr_directories=16d", "nr_directories: needs nr_files_per_directory", -1},

@@ -27,7 +27,7 @@ static const char *const methods[] = {
 
 static const struct fb_param_def params[] = FB_PARAMS_ON_FS(
 	FB_PARAM_TASKS("nr_threads", "t", "64", "threads, each in a directory of its own"),
-	{"filesize", "16k", "@size", "size of each file"},
+	{"filesize", "16k", "@size", "size of each file; 0: only inodes"},
 	{"test_size", "16m", "@size", "size of all files of all iterations together"},
 	{"iterations", "1", "@count:x:1000", "how often"},
 	{"sync_method", "fsyncBeforeClose",
@@ -61,8 +61,8 @@ static int check(const struct fb_cell *cell, struct fb_error *err)
 	const char *dirs = fb_cell_get(cell, "nr_directories"),
 		   *fpd = fb_cell_get(cell, "nr_files_per_directory");
 
-	if (!size || size > (1u << 30))
-		return fb_error_set(err, FB_ERROR_INPUT, "filesize: not from 1 to 1g");
+	if (size > (1u << 30))
+		return fb_error_set(err, FB_ERROR_INPUT, "filesize: more than 1g");
 	if (!nr_files(cell))
 		return fb_error_set(err, FB_ERROR_INPUT,
 				    "test_size: less than one file for each thread and iteration");
@@ -155,7 +155,7 @@ static int read_row(const struct fb_cell *cell, struct report *r, const struct f
 				    l->line);
 	if (fb_parse_u64(word[0], 0, 100, &use, err) < 0 ||
 	    fb_parse_u64(word[1], 1, INT64_MAX, &count, err) < 0 ||
-	    fb_parse_u64(word[2], 1, INT64_MAX, &size, err) < 0 ||
+	    fb_parse_u64(word[2], 0, INT64_MAX, &size, err) < 0 ||
 	    fb_parse_double(word[3], &rate, err) < 0 ||
 	    fb_parse_double(word[4], &overhead, err) < 0)
 		return fb_error_wrap(err, "fs_mark output, line %u", l->nr);

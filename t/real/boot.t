@@ -91,6 +91,18 @@ fb_expect 'fio, sysbench and our own workload run in the guest' '
 	# What is not called in the guest has a small stand-in there.
 	[ "$(stat -c %s "$(cat tools)")" -lt 30000000 ]
 '
+fb_expect 'sysctls of a cell rule that cell only' '
+	ask="for f in bytes ratio; do dd status=none if=/proc/sys/vm/dirty_\$f; done"
+	{ boot-tool job dd-write fs=ext4 nr_threads=10dd size=1m dirty_bytes=64k; echo ,
+	  sh_cell "$ask"; echo ,
+	  sh_cell "$ask" | sed "s/^{/{\"sysctl\": [\"vm.dirty_bytes=65536\"], /"; echo ,
+	  sh_cell "$ask"; } >cells
+	spec deterministic "$(cat cells)" >s.json
+	boot ok s.json
+	grep -q "writer 10 [0-9]*.nwritten" r.json
+	[ "$(grep -c "\"out\": \"0.n20.n\"" r.json)" -eq 2 ]
+	grep -q "\"out\": \"65536.n0.n\"" r.json
+'
 if [ -d "$FB_TEST_MODULAR" ]; then
 	fb_expect 'a bzImage with modules runs the same job on both kinds of machine' '
 		kernel=$(echo "$FB_TEST_MODULAR"/boot/vmlinuz-*)
