@@ -818,7 +818,7 @@ static void standin_of_no_library_is_an_error(void **state)
 	assert_error(&err, FB_ERROR_SYSTEM, "/dev/null/none");
 }
 
-#define NR_SINGLE 17
+#define NR_SINGLE 18
 
 int main(void)
 {
