@@ -58,7 +58,7 @@ fb_expect 'what the kernel or the disk has not got is told with its place' '
 	fb_must_fail 64 firstbad measure --dry-run p.yaml 2>err && one_error && fb_grep "null-blk" err &&
 	det "  - {testcase: fio, fs: ext4, size: 65m}" >p.yaml &&
 	fb_must_fail 64 firstbad measure --dry-run p.yaml 2>err && one_error &&
-	fb_grep "p.yaml:5:37: .*larger than the disk" err
+	fb_grep "p.yaml:5:37: .*take 65 MiB, the disk has 64 MiB" err
 '
 fb_expect 'the plan of the manual and the built-in one pass their own check' '
 	sed -n "/^.Sh PLANS/,/^.Ed/p" "$top_srcdir/man/firstbad.1" |

@@ -587,6 +587,16 @@ static const struct bad_row bad_row[] = {
 	 ":2:30: machine deterministic needs CONFIG_BLK_DEV_NULL_BLK"},
 	{"more than the disk holds",
 	 "disk: 64M\nconfig: defconfig\nmatrix: [{testcase: fio, size: 65m}]\n", ":3:32: size: "},
+	{"jobs of fio that together take more",
+	 "disk: 64M\nconfig: defconfig\nmatrix: [{testcase: fio, size: 32m, nr_task: [1, 4]}]\n",
+	 ":3:32: size: the files of this cell take 128 MiB, the disk has 64 MiB (key 'disk')"},
+	{"more files than the disk holds",
+	 "disk: 1G\nconfig: defconfig\nmatrix: [{testcase: sync-latency, nr_files: 512..262144}]\n",
+	 ":3:21: size: the files of this cell take 4096 MiB, the disk has 1024 MiB"},
+	{"more of fsmark than the disk holds",
+	 "disk: 64M\nconfig: defconfig\nmatrix: [{testcase: fsmark, iterations: 2x, test_size: "
+	 "200m}]\n",
+	 ":3:56: test_size: the files of this cell take 100 MiB, the disk has 64 MiB"},
 	{"an unknown fragment", "kconfig: [tiny, fs-zfs]\n" FIO,
 	 ":1:17: no kconfig fragment 'fs-zfs'; there are: bare, fs-btrfs, fs-ext4, null-blk, tiny, "
 	 "virt"},
@@ -849,7 +859,7 @@ static void a_hundred_times_a_hundred_cells_are_a_plan(void **state)
 	struct fb_str s = FB_STR_INIT;
 	struct fb_plan *plan;
 
-	fb_str_add(&s, "kconfig: tiny\nmatrix:\n  - testcase: fio\n    nr_task: [1");
+	fb_str_add(&s, "kconfig: tiny\ndisk: 2G\nmatrix:\n  - testcase: fio\n    nr_task: [1");
 	for (int i = 2; i <= 100; i++)
 		fb_str_addf(&s, ",%d", i);
 	fb_str_add(&s, "]\n    fsync: [1");

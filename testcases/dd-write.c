@@ -62,6 +62,11 @@ static uint64_t blocks(const struct fb_cell *cell)
 	       fb_cell_size(cell, "bs");
 }
 
+static uint64_t disk_b(const struct fb_cell *cell)
+{
+	return blocks(cell) * fb_cell_size(cell, "bs") * fb_cell_number(cell, "nr_threads");
+}
+
 static int add_sysctl(json_t *list, const struct fb_cell *cell, const char *name,
 		      struct fb_error *err)
 {
@@ -323,5 +328,6 @@ const struct fb_testcase fb_testcase_dd_write = {
 	.tools = tools,
 	.job = job,
 	.parse = parse,
+	.disk_b = disk_b,
 	.guest = guest,
 };

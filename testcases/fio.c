@@ -93,6 +93,11 @@ static int check(const struct fb_cell *cell, struct fb_error *err)
 	return 0;
 }
 
+static uint64_t disk_b(const struct fb_cell *cell)
+{
+	return fb_cell_size(cell, "size") * fb_cell_number(cell, "nr_task");
+}
+
 /* What lays the files out and what measures differ only in the last options. */
 static json_t *command_line(const struct fb_cell *cell)
 {
@@ -694,4 +699,5 @@ const struct fb_testcase fb_testcase_fio = {
 	.tools = tools,
 	.job = job,
 	.parse = parse,
+	.disk_b = disk_b,
 };

@@ -55,6 +55,12 @@ static uint64_t nr_files(const struct fb_cell *cell)
 	       fb_cell_number(cell, "nr_threads") / fb_cell_number(cell, "iterations");
 }
 
+/* fs_mark removes the files of an iteration before the next. */
+static uint64_t disk_b(const struct fb_cell *cell)
+{
+	return fb_cell_size(cell, "test_size") / fb_cell_number(cell, "iterations");
+}
+
 static int check(const struct fb_cell *cell, struct fb_error *err)
 {
 	uint64_t size = fb_cell_size(cell, "filesize");
@@ -249,4 +255,5 @@ const struct fb_testcase fb_testcase_fsmark = {
 	.tools = tools,
 	.job = job,
 	.parse = parse,
+	.disk_b = disk_b,
 };

@@ -198,6 +198,15 @@ static size_t counts_of(const struct fb_cell *cell, uint64_t counts[COUNTS_MAX])
 	return nr;
 }
 
+/* The files of one number are gone before those of the next are made; the last is the largest. */
+static uint64_t disk_b(const struct fb_cell *cell)
+{
+	uint64_t counts[COUNTS_MAX];
+	size_t nr = counts_of(cell, counts);
+
+	return counts[nr - 1] * fb_cell_size(cell, "size");
+}
+
 /* "create 512 213000111": stored at its phase and count. */
 static int read_line(const struct fb_lines *l, const uint64_t *counts, size_t nr,
 		     double ns[NR_PHASES][COUNTS_MAX], struct fb_error *err)
@@ -292,5 +301,6 @@ const struct fb_testcase fb_testcase_sync_latency = {
 	.tools = tools,
 	.job = job,
 	.parse = parse,
+	.disk_b = disk_b,
 	.guest = guest,
 };

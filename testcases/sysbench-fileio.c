@@ -79,6 +79,11 @@ static int check(const struct fb_cell *cell, struct fb_error *err)
 	return 0;
 }
 
+static uint64_t disk_b(const struct fb_cell *cell)
+{
+	return fb_cell_size(cell, "size");
+}
+
 static json_t *command_line(const struct fb_cell *cell)
 {
 	json_t *argv = json_array();
@@ -440,5 +445,6 @@ const struct fb_testcase fb_testcase_sysbench_fileio = {
 	.tools = tools,
 	.job = job,
 	.parse = parse,
+	.disk_b = disk_b,
 	.guest = guest,
 };

@@ -202,6 +202,9 @@ struct fb_testcase {
 	int (*parse)(const struct fb_cell *cell, const char *out, size_t len, struct fb_values *ret,
 		     struct fb_error *err);
 
+	/** disk_b() - Bytes that the cell's files take at once. May be NULL: not known. */
+	uint64_t (*disk_b)(const struct fb_cell *cell);
+
 	/** guest() - Our own workload, run in the guest as a child of the agent; exit status. */
 	int (*guest)(int argc, char **argv);
 

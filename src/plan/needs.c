@@ -65,9 +65,13 @@ char *fb_plan_lacks(const struct fb_plan_has *has, const struct fb_cell *cell,
 	if (has->config && has->null_blk && !sets(has->config, "CONFIG_BLK_DEV_NULL_BLK"))
 		return fb_xstrdup("machine deterministic needs CONFIG_BLK_DEV_NULL_BLK, which no "
 				  "kconfig fragment sets: add null-blk to kconfig");
-	*ret_param = "size";
-	if (param(cell, "size") && fb_cell_size(cell, "size") > has->disk_b)
-		return fb_xasprintf("size: %s is larger than the disk of %llu MiB (key 'disk')",
-				    param(cell, "size"), (unsigned long long)has->disk_b >> 20);
+	*ret_param = param(cell, "test_size") ? "test_size" : "size";
+	if (cell->testcase->disk_b && cell->testcase->disk_b(cell) > has->disk_b)
+		return fb_xasprintf(
+			"%s: the files of this cell take %llu MiB, the disk has %llu MiB "
+			"(key 'disk')",
+			*ret_param,
+			(unsigned long long)(cell->testcase->disk_b(cell) + (1 << 20) - 1) >> 20,
+			(unsigned long long)has->disk_b >> 20);
 	return NULL;
 }
