@@ -96,6 +96,9 @@ fb_expect 'what lacks its program is listed as unavailable, with the package' '
 	PATH=$FB_SCRATCH/bin "$top_builddir/firstbad" measure --dry-run tools.yaml >out &&
 	fb_grep "^testcase=fsmark,.*test_size=16m  UNAVAILABLE: no program .fs_mark. \(Debian package fsmark\)$" out &&
 	fb_grep "^testcase=sync-latency,.*size=16k$" out && fb_grep "^2 cells in one boot \(1 unavailable\)" out &&
+	PATH=$FB_SCRATCH/bin "$top_builddir/firstbad" list tests >tests &&
+	fb_grep "^fsmark  .*  UNAVAILABLE: no program .fs_mark. \(Debian package fsmark\)$" tests &&
+	fb_grep "^command .*METRIC VALUE.$" tests &&
 	sed /sync-latency/d tools.yaml >none.yaml && fb_must_fail 69 env PATH="$FB_SCRATCH/bin" \
 		"$top_builddir/firstbad" -C repo measure ../none.yaml 2>err &&
 	one_error && fb_grep "no cell of the plan can be run here: no program .fs_mark." err

@@ -4,7 +4,8 @@
  *
  * Then: a line in testcases/list.h (strcmp order of the names) and in testcases/Makemodule.am, a
  * row for each metric in testcases/metrics.c, and recorded output in
- * t/data/testcases/NAME/WHAT.ok and WHAT.bad. The tests find the rest.
+ * t/data/testcases/NAME/WHAT.ok and WHAT.bad. The tests find the rest. What reads a tool's text has
+ * a target in t/fuzz, too.
  */
 #include <math.h>
 #include <stdio.h>

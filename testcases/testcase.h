@@ -207,9 +207,6 @@ struct fb_testcase {
 
 	/** guest() - Our own workload, run in the guest as a child of the agent; exit status. */
 	int (*guest)(int argc, char **argv);
-
-	/** unavailable() - Why it cannot be used in this build, or NULL. May be NULL. */
-	const char *(*unavailable)(void);
 };
 
 /** fb_testcases() - All of them, NULL-terminated, in strcmp order of their names. */

@@ -117,6 +117,13 @@ int fb_open_store(struct fb_store **ret, struct fb_error *err);
 /** fb_load_plan() - The plan at @path, or the default plan for NULL. */
 int fb_load_plan(const char *path, struct fb_plan **ret, struct fb_error *err);
 
+/**
+ * fb_cell_unavailable() - Why no machine of this host can run the cell: a program that is missing.
+ *
+ * Return: owned; NULL when nothing is known to be against it.
+ */
+char *fb_cell_unavailable(const struct fb_cell *cell);
+
 /** fb_session_plan() - The plan that a session was begun with. */
 int fb_session_plan(const struct fb_session *session, struct fb_plan **ret, struct fb_error *err);
 

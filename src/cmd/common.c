@@ -120,6 +120,14 @@ int fb_load_plan(const char *path, struct fb_plan **ret, struct fb_error *err)
 	return fb_plan_parse(text, strlen(text), "(default plan)", kconfigs, ret, err);
 }
 
+char *fb_cell_unavailable(const struct fb_cell *cell)
+{
+	FB_CLEANUP(fb_strvp) char **tools = NULL;
+
+	cell->testcase->tools(cell, &tools);
+	return fb_bundle_lacks((const char *const *)tools);
+}
+
 int fb_session_plan(const struct fb_session *session, struct fb_plan **ret, struct fb_error *err)
 {
 	FB_CLEANUP(fb_freep) char *kconfigs = fb_kconfig_dir();

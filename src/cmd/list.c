@@ -16,10 +16,22 @@
 /* Each lister appends objects whose first two keys are the columns of the plain output. */
 typedef int lister(json_t *rows, struct fb_error *err);
 
+/* Of the testcase with its defaults; owned or NULL. What only a plan can tell is not known. */
+static char *lacks(const struct fb_testcase *testcase)
+{
+	FB_CLEANUP(fb_cell_release) struct fb_cell cell = {0};
+	struct fb_error ignored = FB_ERROR_INIT;
+	int bad;
+
+	return fb_cell_new(testcase, NULL, 0, &cell, &bad, &ignored) < 0
+		       ? NULL
+		       : fb_cell_unavailable(&cell);
+}
+
 static int list_tests(json_t *rows, struct fb_error *err)
 {
 	for (const struct fb_testcase *const *t = fb_testcases(); *t; t++) {
-		const char *why = (*t)->unavailable ? (*t)->unavailable() : NULL;
+		FB_CLEANUP(fb_freep) char *why = lacks(*t);
 		json_t *row =
 			json_pack("{s:s, s:s, s:i, s:s*}", "test", (*t)->name, "summary",
 				  (*t)->summary, "version", (int)(*t)->version, "unavailable", why);
@@ -171,6 +183,11 @@ static const struct {
 	{"metrics", list_metrics}, {"sessions", list_sessions}, {"tests", list_tests},
 };
 
+static bool is_reason(const char *key)
+{
+	return !strcmp(key, "unavailable");
+}
+
 static void print_rows(json_t *rows, struct fb_str *out)
 {
 	json_t *row, *v;
@@ -185,7 +202,11 @@ static void print_rows(json_t *rows, struct fb_str *out)
 		{
 			if (!json_is_string(v))
 				continue;
-			fb_str_addf(out, first ? "%-34s" : "  %s", json_string_value(v));
+			fb_str_addf(out,
+				    first	     ? "%-34s"
+				    : is_reason(key) ? "  UNAVAILABLE: %s"
+						     : "  %s",
+				    json_string_value(v));
 			first = false;
 		}
 		fb_str_add(out, "\n");

@@ -27,19 +27,11 @@ struct opts {
 	bool dry_run;
 };
 
-/* Why the cell cannot be run on this host, owned; NULL when nothing is known to be against it. */
+/* Owned; NULL when nothing is known to be against the cell. */
 static char *unavailable(const struct fb_plan *plan, const struct fb_cell *cell)
 {
-	const char *why = cell->testcase->unavailable ? cell->testcase->unavailable() : NULL;
-	FB_CLEANUP(fb_strvp) char **tools = NULL;
-
-	if (why)
-		return fb_xstrdup(why);
 	/* Without a machine nothing is taken along: the command is looked for when it is run. */
-	if (!strcmp(plan->machine, "command"))
-		return NULL;
-	cell->testcase->tools(cell, &tools);
-	return fb_bundle_lacks((const char *const *)tools);
+	return strcmp(plan->machine, "command") != 0 ? fb_cell_unavailable(cell) : NULL;
 }
 
 /* Take out of @plan what cannot be run here, with the reason for each in @told. */
