@@ -396,6 +396,15 @@ static const struct key_row key_row[] = {
 	 "testcase=dd-write,bs=4k,dirty_background_bytes=,dirty_bytes=1m,fs=btrfs,mount_options=,"
 	 "nr_threads=10,runs=1,size=64m",
 	 "dd-write fs=btrfs nr_threads=10 dirty_bytes=1m"},
+	/* A plan of lkp-tests: of one CPU, but never none. */
+	{"fsmark", "nr_threads=10%;filesize=9B;test_size=16MB;iterations=4",
+	 "testcase=fsmark,filesize=9,fs=ext4,iterations=4,mount_options=,nr_directories=,"
+	 "nr_files_per_directory=,nr_threads=1,runs=1,sync_method=fsyncBeforeClose,test_size=16m",
+	 "fsmark fs=ext4 filesize=9 iterations=4"},
+	{"fsmark", "nr_threads=1600%",
+	 "testcase=fsmark,filesize=16k,fs=ext4,iterations=1,mount_options=,nr_directories=,"
+	 "nr_files_per_directory=,nr_threads=16,runs=1,sync_method=fsyncBeforeClose,test_size=16m",
+	 "fsmark fs=ext4 nr_threads=16"},
 	{"fsmark", "nr_threads=64t;iterations=2x;nr_directories=16d;nr_files_per_directory=256fpd",
 	 "testcase=fsmark,filesize=16k,fs=ext4,iterations=2,mount_options=,nr_directories=16,"
 	 "nr_files_per_directory=256,nr_threads=64,runs=1,sync_method=fsyncBeforeClose,"
@@ -493,6 +502,9 @@ static const struct bad_cell_row bad_cell_row[] = {
 	{"dd-write", "nr_threads=100;bs=1m", "size: less than one block for each writer", -1},
 	{"dd-write", "dirty_bytes=4k", "dirty_bytes: less than 8k", -1},
 	{"dd-write", "dirty_background_bytes=1", "dirty_background_bytes: less than 8k", -1},
+	{"fio", "nr_task=0%", "nr_task: '0' is not a number from 1 to 100000", 0},
+	{"fio", "nr_task=%", "nr_task: '%' is not a number", 0},
+	{"dd-write", "nr_threads=100%", "nr_threads: '100%' is not a number", 0},
 	{"fsmark", "iterations=0x", "iterations: '0' is not a number from 1 to 1000", 0},
 	{"fsmark", "nr_threads=65", "nr_threads: '65' is not a number from 1 to 64", 0},
 	{"fsmark", "filesize=2g", "filesize: more than 1g", -1},

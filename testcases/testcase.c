@@ -15,6 +15,7 @@
 
 #define COUNTS_MAX     32 /* numbers in one @counts value */
 #define COUNT_MAX      (1u << 20)
+#define GUEST_CPUS     1    /* of the machines that src/boot makes */
 #define VALUE_MAX_LEN  4096 /* a parameter's value */
 #define METRIC_MAX_LEN 128  /* a metric's name */
 #define VALUES_MAX     4096 /* metrics of one run */
@@ -141,6 +142,13 @@ static char *unit_normal(const char *value, const char *spec, struct fb_error *e
 	FB_CLEANUP(fb_freep) char *copy = fb_xstrdup(value);
 	uint64_t n;
 
+	if (!strcmp(unit, "t") && len > 1 && value[len - 1] == '%') {
+		copy[len - 1] = '\0';
+		if (fb_parse_u64(copy, 1, 100000, &n, err) < 0)
+			return NULL;
+		n = n * GUEST_CPUS / 100;
+		return fb_xasprintf("%llu", (unsigned long long)(n ? n : 1));
+	}
 	if (len > unit_len && fb_str_has_suffix(value, unit))
 		copy[len - unit_len] = '\0';
 	if (fb_parse_u64(copy, 1, strtoull(spec + 1 + unit_len + 1, NULL, 10), &n, err) < 0)

@@ -159,7 +159,8 @@ struct fb_param_def {
 	const char *def; /* default; NULL: must be given */
 	/*
 	 * "ext4|btrfs|xfs", or one of: @size (4k), @number, @number:MIN:MAX, @count:UNIT:MAX (4,
-	 * or as in lkp-tests with its unit: 4t, 10dd, 256fpd; from 1), @duration (60s), @percent,
+	 * or as in lkp-tests with its unit: 4t, 10dd, 256fpd; from 1; with unit t also 100%, of
+	 * the guest's CPUs), @duration (60s), @percent,
 	 * @text, @counts (a list in one value: 512,1024 or 512..4096, each double the one
 	 * before). "@KIND?" allows "".
 	 */

@@ -215,6 +215,8 @@ int fb_parse_size(const char *s, uint64_t *ret_b, struct fb_error *err)
 		shift = 10u * (unsigned)(u - units + 1);
 		end++;
 	}
+	if (*end == 'B')
+		end++;
 	if (*end || v > (uint64_t)INT64_MAX >> shift)
 		goto bad;
 	*ret_b = v << shift;

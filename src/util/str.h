@@ -68,7 +68,7 @@ int fb_parse_u64(const char *s, uint64_t min, uint64_t max, uint64_t *ret, struc
 int fb_parse_double(const char *s, double *ret, struct fb_error *err);
 
 /**
- * fb_parse_size() - Read a size such as "4096", "4k", "16m", "1G" (powers of 1024), in bytes.
+ * fb_parse_size() - Read a size such as "4096", "4k", "16MB", "1G" (powers of 1024), in bytes.
  *
  * Errors: FB_ERROR_INPUT; also when it does not fit 63 bits.
  */
