@@ -96,8 +96,8 @@ static double bits_of_rates(const struct fb_search *s, struct gain gain)
  * information is that within each part, averaged.
  * @table: bits of a new image, for each part and p = 0 to 1.
  */
-static double bits_of(const struct fb_search *s, uint32_t c, double n,
-		      double table[FB_MODEL_PARTS][BITS_POINTS + 1])
+static double bits_of_value(const struct fb_search *s, uint32_t c, double n,
+			    double table[FB_MODEL_PARTS][BITS_POINTS + 1])
 {
 	const struct state *st = s->state;
 	const struct node *node = &s->node[s->cand[c]];
@@ -124,6 +124,13 @@ static double bits_of(const struct fb_search *s, uint32_t c, double n,
 		sum += weight * (table[r][i] + (table[r][i + 1] - table[r][i]) * (at - i));
 	}
 	return sum;
+}
+
+/* The same together with what its counters would. */
+static double bits_of(const struct fb_search *s, uint32_t c, double n,
+		      double table[FB_MODEL_PARTS][BITS_POINTS + 1])
+{
+	return bits_of_value(s, c, n, table) + fb_counters_bits(s, c);
 }
 
 /* What is not known yet and can be: the entropy of the class that holds the step, in bits. */
@@ -207,7 +214,11 @@ static int list_surprising(const struct fb_search *s, const struct outlook *o,
 static void compare(struct fb_search *s, const struct outlook *o, uint32_t node, double share,
 		    uint32_t *best, double *best_score)
 {
-	double score = fb_outlook_bits(s, o, node) * share / (s->params.batch + s->node[node].cost);
+	double bits = fb_outlook_bits(s, o, node), score;
+
+	if (s->index[node] != FB_NO_NODE)
+		bits += fb_counters_bits(s, s->index[node]);
+	score = bits * share / (s->params.batch + s->node[node].cost);
 
 	/* What differs in the last digits only is a tie, and ties go to the first. */
 	if (score > *best_score * (1 + 1e-9)) {

@@ -45,7 +45,7 @@ static int grow_reached(struct fb_search *s)
 		return -1;
 	s->reached = reached;
 	s->cap_reached = need;
-	return 0;
+	return fb_counters_make_room(s);
 }
 
 int fb_search_record(struct fb_search *s, uint32_t node, double value)

@@ -9,6 +9,7 @@
  *   model.h    likelihoods of the values shapes.c noise that is not normal
  *   outlook.c  what one more boot would tell
  *   strays.c   boots that look like the other side
+ *   counters.c what else the boots gave, as a hint
  */
 #ifndef FB_BISECT_SEARCH_IMPL_H
 #define FB_BISECT_SEARCH_IMPL_H
@@ -61,6 +62,7 @@ struct cluster {
 	double log_lik;
 	double part[FB_MODEL_PARTS]; /* log likelihood for each part; they add up to .log_lik */
 	double weight;		     /* posterior of each member */
+	double log_prior;	     /* of each member, against the same for all; counters.c */
 };
 
 /* Posterior of a candidate and its ancestors together with each part. */
@@ -89,6 +91,7 @@ struct step {
 };
 
 struct fb_steps;
+struct fb_counters;
 
 /* What follows from the records; computed when it is asked for. */
 struct state {
@@ -105,6 +108,7 @@ struct state {
 	struct step step_of[2];
 	uint32_t nr_steps; /* 0 or 2 */
 	bool steps_found;
+	bool guided; /* by counters */
 	uint32_t nr_nodes, nr_left;
 	double boots_to_go;
 	uint32_t good_end;			    /* the good end to boot */
@@ -153,6 +157,7 @@ struct fb_search {
 	unsigned char *mark;
 	uint32_t *found; /* nodes of the verdict */
 	struct fb_steps *steps;
+	struct fb_counters *counters; /* NULL: none was recorded */
 	double offset;
 	struct fb_model model;
 	struct state *state;
@@ -275,6 +280,22 @@ double fb_outlook_surprise(const struct outlook *o, const struct image *im);
  * boots may be strays.
  */
 bool fb_ask_strays(struct fb_search *s, uint32_t leader);
+
+/* counters.c */
+void fb_counters_free(struct fb_counters *counters);
+/* After .cap_reached changed. */
+int fb_counters_make_room(struct fb_search *s);
+/* Sets .log_prior of the clusters, and .guided of the state. */
+void fb_counters_weigh(struct fb_search *s);
+/* May a class with the posterior @mass be named, so that the error is kept wherever they lead? */
+bool fb_counters_allow(const struct fb_search *s, double mass, double confidence);
+/* Asks for the ends, as long as some counter may be of use after a few more boots of them. */
+bool fb_ask_counters_ends(struct fb_search *s, const struct ends *e);
+/* After the posterior is known: prepares fb_counters_bits(). */
+void fb_counters_follow(struct fb_search *s);
+/* What the counters of a boot of candidate @c would tell, beside the value, in bits. */
+double fb_counters_bits(const struct fb_search *s, uint32_t c);
+void fb_counters_tell(const struct fb_search *s, uint32_t counter, struct fb_counter_hint *ret);
 
 /* certain.c */
 extern const struct fb_family fb_family_certain;

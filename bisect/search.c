@@ -65,6 +65,7 @@ void fb_search_free(struct fb_search *s)
 	free(s->part);
 	free(s->rank);
 	fb_steps_free(s->steps);
+	fb_counters_free(s->counters);
 	fb_reach_free(s->ancestors);
 	free(s->count);
 	free(s->class_of);
@@ -243,7 +244,7 @@ uint32_t fb_best_cluster(const struct fb_search *s)
 }
 
 /*
- * log of the sum over candidates of likelihood / candidates: the evidence for one step.
+ * log of the sum over candidates of likelihood times prior: the evidence for one step.
  * @ret_plain: the same by the parts that need sums only.
  */
 static double step_evidence(struct fb_search *s, double *ret_plain)
@@ -256,12 +257,19 @@ static double step_evidence(struct fb_search *s, double *ret_plain)
 		cl->log_lik = fb_model_split(&s->model, &cl->new, best - FB_NEGLIGIBLE, cl->part);
 		if (cl->log_lik > best)
 			best = cl->log_lik;
-		plain = fb_stats_logsum(plain, cl->log_lik + log(cl->size));
+		plain = fb_stats_logsum(plain, cl->log_lik + cl->log_prior + log(cl->size));
 	}
 	*ret_plain = plain - log(s->nr_alive);
 	fb_add_raw_parts(s);
-	for (uint32_t k = 0; k < s->nr_cluster; k++)
-		sum = fb_stats_logsum(sum, s->cluster[k].log_lik + log(s->cluster[k].size));
+	/* From here on likelihoods are those times the prior, which is mostly the same for all. */
+	for (uint32_t k = 0; k < s->nr_cluster; k++) {
+		struct cluster *cl = &s->cluster[k];
+
+		cl->log_lik += cl->log_prior;
+		for (int r = 0; r < s->model.family->nr_parts; r++)
+			cl->part[r] += cl->log_prior;
+		sum = fb_stats_logsum(sum, cl->log_lik + log(cl->size));
+	}
 	return sum - log(s->nr_alive);
 }
 
@@ -306,6 +314,12 @@ static double enough_to_name(const struct fb_search *s)
 	return confidence;
 }
 
+static bool may_name(const struct fb_search *s, uint32_t leader, double confidence)
+{
+	return s->class_mass[leader] >= confidence &&
+	       fb_counters_allow(s, s->class_mass[leader], confidence);
+}
+
 static void name_class(struct fb_search *s, uint32_t leader)
 {
 	fb_list_class(s, leader);
@@ -328,6 +342,7 @@ static void search(struct fb_search *s, const struct ends *e)
 	for (size_t i = 0; i < s->nr_image; i++)
 		fb_model_add(&s->model, &s->image[i].sum, 1);
 	fb_make_clusters(s);
+	fb_counters_weigh(s);
 	step = step_evidence(s, &plain);
 	best = fb_best_cluster(s);
 	fit_best_step(s, best);
@@ -345,11 +360,14 @@ static void search(struct fb_search *s, const struct ends *e)
 			st->part_weight[r] += cl->size * exp(log_candidate + cl->part[r]);
 	}
 	fb_sum_ancestors(s, log_candidate);
+	fb_counters_follow(s);
 	fb_make_classes(s);
 	leader = fb_leading_class(s);
 	fb_list_credible(s);
 	st->nr_left = st->nr_nodes;
 
+	if (fb_ask_counters_ends(s, e))
+		return;
 	/* Begun by chance: the boots taken together no longer speak for a change. */
 	if (shift_evidence(s, plain) < AGAINST && fb_ask_end(s, e))
 		return;
@@ -363,11 +381,11 @@ static void search(struct fb_search *s, const struct ends *e)
 		fb_conclude(s, FB_VERDICT_OTHER, st->other);
 		return;
 	}
-	/* The leader's own posterior has paid for the places already. */
-	enough = fmax(limit - log(s->nr_alive), 0);
+	/* The leader's own posterior has paid for the places already, if it was not led there. */
+	enough = st->guided ? limit : fmax(limit - log(s->nr_alive), 0);
 	shown = e->differ >= limit || shift_evidence(s, plain) >= enough;
-	leads = s->class_mass[leader] >= confidence;
-	if (s->class_mass[leader] >= enough_to_name(s)) {
+	leads = may_name(s, leader, confidence);
+	if (may_name(s, leader, enough_to_name(s))) {
 		if (s->model.family == &fb_family_normal && fb_ask_strays(s, leader))
 			return;
 		if (shown) {
@@ -507,6 +525,13 @@ void fb_search_verdict(const struct fb_search *search, struct fb_verdict *ret)
 		ret->effect_hi = fmin(ret->effect_hi, 1);
 		ret->sigma = NAN;
 	}
+}
+
+void fb_search_counter(const struct fb_search *search, uint32_t counter,
+		       struct fb_counter_hint *ret)
+{
+	state_of(search);
+	fb_counters_tell(search, counter, ret);
 }
 
 double fb_search_posterior(const struct fb_search *search, uint32_t node)

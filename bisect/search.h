@@ -136,6 +136,17 @@ void fb_search_free(struct fb_search *search);
 /** fb_search_record() - One boot of @node gave @value. Return: 0, -1 when it is not usable. */
 int fb_search_record(struct fb_search *search, uint32_t node, double value);
 
+/*
+ * Counters: what a boot gave beside @value, such as requests per operation. The verdict is about
+ * the value alone; a counter that differs between the ends far beyond its noise is a hint where
+ * to look, no more. See bisect/counters.c.
+ */
+#define FB_COUNTERS_MAX 1024
+
+/** fb_search_record_counter() - In a boot of @node the @counter-th counter was @value. */
+int fb_search_record_counter(struct fb_search *search, uint32_t node, uint32_t counter,
+			     double value);
+
 /** fb_search_skip() - @node cannot be measured. */
 int fb_search_skip(struct fb_search *search, uint32_t node);
 
@@ -150,6 +161,17 @@ enum fb_search_step fb_search_next(const struct fb_search *search, struct fb_sea
 
 /** fb_search_verdict() - What is known now; also before the end (kind FB_VERDICT_OPEN). */
 void fb_search_verdict(const struct fb_search *search, struct fb_verdict *ret);
+
+/* How a counter stands to the verdict. */
+struct fb_counter_hint {
+	bool used;		    /* the ends differ; else the rest is 0 and NAN */
+	double mean_good, mean_bad; /* of the ends, in its own unit */
+	double agrees;		    /* probability that its own step is in .nodes of the verdict */
+};
+
+/** fb_search_counter() - The @counter-th counter, as it is now. */
+void fb_search_counter(const struct fb_search *search, uint32_t counter,
+		       struct fb_counter_hint *ret);
 
 /** fb_search_posterior() - Probability that @node is the one step, given a regression. */
 double fb_search_posterior(const struct fb_search *search, uint32_t node);

@@ -218,32 +218,43 @@ static double log_lik_tails(const bool *new, const struct oracle_sample *s, size
 	return log(sum);
 }
 
+/* Which nodes may be the step: between the ends, and no two of one image on different sides. */
+static void find_possible(const struct oracle_dag *dag, uint32_t good, uint32_t bad,
+			  const uint32_t *image, bool ret[ORACLE_MAX])
+{
+	for (uint32_t c = 0; c < dag->nr; c++) {
+		ret[c] = oracle_reaches(dag, bad, c) && !oracle_reaches(dag, good, c);
+		for (uint32_t v = 0; v < dag->nr; v++)
+			for (uint32_t w = 0; w < dag->nr; w++)
+				if (image[v] == image[w] &&
+				    oracle_reaches(dag, v, c) != oracle_reaches(dag, w, c))
+					ret[c] = false;
+	}
+}
+
 void oracle_posterior(const struct oracle_dag *dag, uint32_t good, uint32_t bad,
 		      const uint32_t *image, const struct oracle_sample *sample, size_t nr,
-		      double min_shift, int direction, double ret[ORACLE_MAX], double *ret_tails)
+		      double min_shift, int direction, const double *place, double ret[ORACLE_MAX],
+		      double *ret_tails)
 {
 	static const double rho[] = {0, 0.25, 1}, lean[] = {1, 4, 0.25};
 	static const double prior[] = {0.57, 0.02, 0.01, 0.1, 0.1, 0.1};
 	double l[ORACLE_MAX][6], best = -INFINITY, sum = 0, tails = 0;
 	bool possible[ORACLE_MAX];
 
+	find_possible(dag, good, bad, image, possible);
 	for (uint32_t c = 0; c < dag->nr; c++) {
 		bool new[ORACLE_MAX];
 
 		ret[c] = 0;
-		possible[c] = oracle_reaches(dag, bad, c) && !oracle_reaches(dag, good, c);
 		for (uint32_t v = 0; v < dag->nr; v++)
 			new[v] = oracle_reaches(dag, v, c);
-		for (uint32_t v = 0; v < dag->nr; v++)
-			for (uint32_t w = 0; w < dag->nr; w++)
-				if (image[v] == image[w] && new[v] != new[w])
-					possible[c] = false;
 		for (int r = 0; possible[c] && r < 6; r++) {
-			l[c][r] =
-				log(prior[r]) + (r < 3 ? log_lik(new, image, sample, nr, rho[r],
-								 min_shift, direction)
-						       : log_lik_tails(new, sample, nr, lean[r - 3],
-								       min_shift, direction));
+			l[c][r] = log(prior[r]) + log(place ? place[c] : 1) +
+				  (r < 3 ? log_lik(new, image, sample, nr, rho[r], min_shift,
+						   direction)
+					 : log_lik_tails(new, sample, nr, lean[r - 3], min_shift,
+							 direction));
 			if (l[c][r] > best)
 				best = l[c][r];
 		}
@@ -258,6 +269,132 @@ void oracle_posterior(const struct oracle_dag *dag, uint32_t good, uint32_t bad,
 	for (uint32_t c = 0; c < dag->nr; c++)
 		ret[c] /= sum;
 	*ret_tails = tails / sum;
+}
+
+/* The sample of one counter at one end; returns how many. */
+static size_t end_of(const uint32_t *image, uint32_t end, uint32_t counter,
+		     const struct oracle_count *count, size_t nr, double *ret)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		if (count[i].counter == counter && image[count[i].node] == image[end])
+			ret[n++] = count[i].value;
+	return n;
+}
+
+static double mean_of(const double *x, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += x[i];
+	return sum / (double)n;
+}
+
+/* Every value of one sample is so far from every one of the other; and Student's test. */
+static bool ends_differ(const double *a, size_t na, const double *b, size_t nb, double level)
+{
+	double within = 0, gap = INFINITY, range = 0, t;
+
+	if (na < 3 || nb < 3)
+		return false;
+	for (size_t i = 0; i < na; i++)
+		for (size_t j = 0; j < nb; j++)
+			gap = fmin(gap,
+				   mean_of(a, na) < mean_of(b, nb) ? b[j] - a[i] : a[i] - b[j]);
+	for (size_t i = 0; i < na; i++) {
+		within += pow(a[i] - mean_of(a, na), 2);
+		for (size_t j = 0; j < na; j++)
+			range = fmax(range, a[i] - a[j]);
+	}
+	for (size_t i = 0; i < nb; i++) {
+		within += pow(b[i] - mean_of(b, nb), 2);
+		for (size_t j = 0; j < nb; j++)
+			range = fmax(range, b[i] - b[j]);
+	}
+	if (!(gap > 0) || gap < 3 * range)
+		return false;
+	t = fabs(mean_of(a, na) - mean_of(b, nb)) /
+	    sqrt(within / (double)(na + nb - 2) * (1.0 / (double)na + 1.0 / (double)nb));
+	return pt(-t, (double)(na + nb - 2), 1, 0) * 2 <= level;
+}
+
+/* The median of an image on the way from one level to the other: 0 old, 1 new, -1 neither. */
+static int side_of(const uint32_t *image, uint32_t node, uint32_t counter,
+		   const struct oracle_count *count, size_t nr, double old, double new)
+{
+	double x[64], at;
+	size_t n = end_of(image, node, counter, count, nr, x);
+
+	if (!n)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = i + 1; j < n; j++)
+			if (x[j] < x[i]) {
+				double swap = x[i];
+
+				x[i] = x[j];
+				x[j] = swap;
+			}
+	at = ((n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2) - old) / (new - old);
+	if (at > -1.0 / 3 && at < 1.0 / 3)
+		return 0;
+	return at > 2.0 / 3 && at < 4.0 / 3 ? 1 : -1;
+}
+
+void oracle_place(const struct oracle_dag *dag, uint32_t good, uint32_t bad, const uint32_t *image,
+		  const struct oracle_count *count, size_t nr, double ret[ORACLE_MAX],
+		  bool ret_used[ORACLE_COUNTERS])
+{
+	int said[ORACLE_COUNTERS][ORACLE_MAX], both = 0, different = 0;
+	double q[ORACLE_MAX], a[64], b[64], nr_possible = 0;
+	bool possible[ORACLE_MAX];
+
+	find_possible(dag, good, bad, image, possible);
+	for (uint32_t k = 0; k < ORACLE_COUNTERS; k++)
+		both += end_of(image, good, k, count, nr, a) && end_of(image, bad, k, count, nr, b);
+	for (uint32_t c = 0; c < dag->nr; c++) {
+		nr_possible += possible[c];
+		ret[c] = 0;
+	}
+	for (uint32_t k = 0; k < ORACLE_COUNTERS; k++) {
+		size_t na = end_of(image, good, k, count, nr, a);
+		size_t nb = end_of(image, bad, k, count, nr, b);
+		bool repeats = false;
+		double sum = 0;
+
+		ret_used[k] = ends_differ(a, na, b, nb, 1e-4 / both);
+		if (!ret_used[k])
+			continue;
+		for (uint32_t v = 0; v < dag->nr; v++)
+			said[k][v] =
+				side_of(image, v, k, count, nr, mean_of(a, na), mean_of(b, nb));
+		for (uint32_t j = 0; j < k; j++)
+			repeats = repeats || (ret_used[j] && !memcmp(said[j], said[k],
+								     dag->nr * sizeof(said[k][0])));
+		if (repeats)
+			continue;
+		different++;
+		for (uint32_t c = 0; c < dag->nr; c++) {
+			q[c] = possible[c];
+			/* Each image once: by its first node. */
+			for (uint32_t v = 0; v < dag->nr; v++) {
+				bool first = true;
+
+				for (uint32_t w = 0; w < v; w++)
+					first = first && image[w] != image[v];
+				if (first && said[k][v] >= 0)
+					q[c] *= said[k][v] == oracle_reaches(dag, v, c) ? 0.99
+											: 0.01;
+			}
+			sum += q[c];
+		}
+		for (uint32_t c = 0; c < dag->nr; c++)
+			ret[c] += q[c] / sum;
+	}
+	for (uint32_t c = 0; c < dag->nr; c++)
+		ret[c] = different ? 0.5 * ret[c] / different + 0.5 / nr_possible : 1;
 }
 
 bool oracle_told_apart(const struct oracle_dag *dag, uint32_t bad, const bool *skip, uint32_t a,

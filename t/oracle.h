@@ -22,6 +22,12 @@ struct oracle_sample {
 	double value; /* on the scale of the search */
 };
 
+/* A boot of a node gave a value of a counter. */
+struct oracle_count {
+	uint32_t node, counter;
+	double value;
+};
+
 /** oracle_random() - The next number of a small generator; @state is any seed. */
 uint32_t oracle_random(uint64_t *state);
 
@@ -40,11 +46,28 @@ bool oracle_reaches(const struct oracle_dag *dag, uint32_t from, uint32_t to);
  * the means are integrated by its generalised least squares, the variance by its inverse
  * gamma form, the prior of the shift by the t distribution. Heavy tails are added up over a
  * grid; noise with two modes is left out, and its prior given to normal noise.
+ * @place: prior of each node, up to a factor; NULL: all alike.
  * @ret_tails: the posterior of heavy tails.
  */
 void oracle_posterior(const struct oracle_dag *dag, uint32_t good, uint32_t bad,
 		      const uint32_t *image, const struct oracle_sample *sample, size_t nr,
-		      double min_shift, int direction, double ret[ORACLE_MAX], double *ret_tails);
+		      double min_shift, int direction, const double *place, double ret[ORACLE_MAX],
+		      double *ret_tails);
+
+#define ORACLE_COUNTERS 4
+
+/**
+ * oracle_place() - What counters make of the prior of each node, up to a factor.
+ * @image: as above; every image with a count has a sample, too.
+ * @ret_used: for each counter: do the ends differ beyond its noise?
+ *
+ * Each counter that is used says of each image whether it lies on the old or the new side of its
+ * own step, or nothing, and errs once in a hundred; the step is that of one of those that differ
+ * in what they say, with one half, else anywhere.
+ */
+void oracle_place(const struct oracle_dag *dag, uint32_t good, uint32_t bad, const uint32_t *image,
+		  const struct oracle_count *count, size_t nr, double ret[ORACLE_MAX],
+		  bool ret_used[ORACLE_COUNTERS]);
 
 /**
  * oracle_posterior_binary() - The same for outcomes of 0 and 1.

@@ -53,17 +53,64 @@ static size_t some_boots(struct world *w, struct oracle_sample *sample)
 	return nr;
 }
 
-static void posterior_equals_enumeration(void **state)
+/* Where the counters have their steps: anywhere, and where the value has it. */
+static void place_counters(struct world *w, uint32_t step[ORACLE_COUNTERS])
 {
-	size_t compared = 0;
+	do
+		step[0] = oracle_random(&w->rng) % w->small.nr;
+	while (!w->candidate[step[0]]);
+	step[1] = step[2] = step[3] = w->culprit;
+}
+
+/*
+ * One boot's: exact; almost exact, and sometimes halfway; so noisy that it is used now and then;
+ * too noisy, or exact and like the second one.
+ */
+static double count_of(struct world *w, uint32_t node, uint32_t counter,
+		       const uint32_t step[ORACLE_COUNTERS])
+{
+	static const double spread[ORACLE_COUNTERS] = {0, 0.02, 0.08, 1};
+	bool new = oracle_reaches(&w->small, node, step[counter]);
+	double sd = counter == 3 && w->culprit % 2 ? 0 : spread[counter];
+
+	if (counter == 1 && node % 4 == 1 && node != w->good && node != w->bad)
+		return -7.5;
+	return -8 + new + sd *noise(&w->rng);
+}
+
+/* The counters of all boots of @sample, of which there are @nr. */
+static size_t count_all(struct world *w, struct fb_search *s, const struct oracle_sample *sample,
+			size_t nr, struct oracle_count *count)
+{
+	uint32_t step[ORACLE_COUNTERS];
+	size_t n = 0;
+
+	place_counters(w, step);
+	for (size_t i = 0; i < nr; i++)
+		for (uint32_t k = 0; k < ORACLE_COUNTERS; k++) {
+			struct oracle_count *c = &count[n++];
+
+			*c = (struct oracle_count){sample[i].node, k,
+						   count_of(w, sample[i].node, k, step)};
+			assert_int_equal(fb_search_record_counter(s, c->node, c->counter, c->value),
+					 0);
+		}
+	return n;
+}
+
+static void compare_with_enumeration(bool with_counters)
+{
+	size_t compared = 0, used[ORACLE_COUNTERS] = {0};
 	double worst = 0, total = 0;
 
 	for (uint64_t seed = 0; seed < CASES / 4; seed++) {
 		struct fb_search_params p = usual;
 		struct world w;
 		struct oracle_sample sample[40];
+		struct oracle_count count[40 * ORACLE_COUNTERS];
 		uint32_t image[ORACLE_MAX], a, b;
-		double want[ORACLE_MAX], tails, sum = 0;
+		double want[ORACLE_MAX], place[ORACLE_MAX], tails, sum = 0;
+		bool is_used[ORACLE_COUNTERS] = {false};
 		struct fb_verdict verdict;
 		struct fb_search *s;
 		size_t nr;
@@ -85,11 +132,21 @@ static void posterior_equals_enumeration(void **state)
 		}
 		for (size_t i = 0; i < nr; i++)
 			assert_int_equal(fb_search_record(s, sample[i].node, sample[i].value), 0);
+		if (with_counters)
+			oracle_place(&w.small, w.good, w.bad, image, count,
+				     count_all(&w, s, sample, nr, count), place, is_used);
 		fb_search_verdict(s, &verdict);
 		if (verdict.mean_bad == 0 || verdict.kind == FB_VERDICT_NONE)
 			fail_msg("seed %lu: no search", (unsigned long)seed);
 		oracle_posterior(&w.small, w.good, w.bad, image, sample, nr, p.min_effect,
-				 p.direction, want, &tails);
+				 p.direction, with_counters ? place : NULL, want, &tails);
+		for (uint32_t k = 0; k < ORACLE_COUNTERS; k++) {
+			struct fb_counter_hint hint;
+
+			fb_search_counter(s, k, &hint);
+			assert_int_equal(hint.used, is_used[k]);
+			used[k] += is_used[k];
+		}
 		/* While the ends are compared the prior is reported; enumeration needs more. */
 		for (uint32_t v = 0; v < w.small.nr; v++)
 			sum += fb_search_posterior(s, v);
@@ -116,6 +173,19 @@ static void posterior_equals_enumeration(void **state)
 	assert_true(compared > CASES);
 	printf("# largest difference %.3g, mean %.3g\n", worst, total / (double)compared);
 	assert_true(total < 0.0005 * (double)compared);
+	for (uint32_t k = 0; with_counters && k < 3; k++)
+		assert_true(used[k] > CASES / 40);
+	assert_true(!with_counters || used[2] < used[0]);
+}
+
+static void posterior_equals_enumeration(void **state)
+{
+	compare_with_enumeration(false);
+}
+
+static void posterior_with_counters_equals_enumeration(void **state)
+{
+	compare_with_enumeration(true);
 }
 
 static void same_answers(const struct fb_search *a, const struct fb_search *b, uint32_t nr)
@@ -136,10 +206,20 @@ static void same_answers(const struct fb_search *a, const struct fb_search *b, u
 	assert_near(va.effect, vb.effect, 0);
 	for (uint32_t v = 0; v < nr; v++)
 		assert_near(fb_search_posterior(a, v), fb_search_posterior(b, v), 0);
+	for (uint32_t k = 0; k < ORACLE_COUNTERS; k++) {
+		struct fb_counter_hint x, y;
+
+		fb_search_counter(a, k, &x);
+		fb_search_counter(b, k, &y);
+		assert_int_equal(x.used, y.used);
+		assert_near(x.agrees, y.agrees, 0);
+		if (x.used)
+			assert_near(x.mean_good, y.mean_good, 0);
+	}
 }
 
 /* What can be recorded, in any order. */
-enum event_kind { BOOT, SKIP, IMAGE, COST };
+enum event_kind { BOOT, COUNT, SKIP, IMAGE, COST };
 
 struct event {
 	enum event_kind kind;
@@ -153,6 +233,9 @@ static void tell(struct fb_search *s, const struct event *e)
 	case BOOT:
 		assert_int_equal(fb_search_record(s, e->a, e->value), 0);
 		break;
+	case COUNT:
+		assert_int_equal(fb_search_record_counter(s, e->a, e->b, e->value), 0);
+		break;
 	case SKIP:
 		assert_int_equal(fb_search_skip(s, e->a), 0);
 		break;
@@ -165,14 +248,21 @@ static void tell(struct fb_search *s, const struct event *e)
 	}
 }
 
-/* Boots, up to four skips and three pairs of one image, and a cost. */
+/* Boots with counters, up to four skips and three pairs of one image, and a cost. */
 static size_t some_events(struct world *w, struct event *event)
 {
 	struct oracle_sample sample[40];
 	size_t nr = 0, boots = some_boots(w, sample);
+	uint32_t step[ORACLE_COUNTERS];
+
+	place_counters(w, step);
 
 	for (size_t i = 0; i < boots; i++)
 		event[nr++] = (struct event){BOOT, sample[i].node, 0, sample[i].value};
+	for (size_t i = 0; i < boots; i++)
+		for (uint32_t k = 0; k < ORACLE_COUNTERS; k++)
+			event[nr++] = (struct event){COUNT, sample[i].node, k,
+						     count_of(w, sample[i].node, k, step)};
 	for (uint32_t n = oracle_random(&w->rng) % 5; n > 0; n--)
 		event[nr++] = (struct event){SKIP, oracle_random(&w->rng) % w->small.nr, 0, 0};
 	for (uint32_t n = oracle_random(&w->rng) % 4; n > 0; n--)
@@ -199,7 +289,7 @@ static void recording_in_any_order_gives_the_same_answers(void **state)
 {
 	for (uint64_t seed = 0; seed < CASES; seed++) {
 		struct world w;
-		struct event event[60];
+		struct event event[60 + 40 * ORACLE_COUNTERS];
 		struct fb_search *a, *b;
 		struct fb_search_ask ask;
 		size_t nr;
@@ -233,17 +323,20 @@ static void recording_in_any_order_gives_the_same_answers(void **state)
  */
 static void a_replayed_log_asks_the_same_questions(void **state)
 {
-	size_t skips = 0, images = 0;
+	size_t skips = 0, images = 0, guided = 0;
 
 	for (uint64_t seed = 0; seed < 100; seed++) {
 		struct world w;
 		struct event log[1000];
+		uint32_t step[ORACLE_COUNTERS];
+		struct fb_counter_hint hint;
 		struct fb_search *a, *b;
 		struct fb_search_ask ask, again;
 		bool skip[ORACLE_MAX], built[ORACLE_MAX] = {false};
 		size_t nr = 0;
 
 		make_world(&w, seed, true);
+		place_counters(&w, step);
 		for (uint32_t i = 0; i < w.small.nr; i++)
 			skip[i] = i != w.good && i != w.bad && uniform(&w.rng) < 0.3;
 		a = search_of(&w, &usual);
@@ -270,9 +363,13 @@ static void a_replayed_log_asks_the_same_questions(void **state)
 			built[ask.node] = true;
 			if (skip[ask.node])
 				log[nr++] = (struct event){SKIP, ask.node, 0, 0};
-			for (unsigned i = 0; !skip[ask.node] && i < ask.boots; i++)
+			for (unsigned i = 0; !skip[ask.node] && i < ask.boots; i++) {
 				log[nr++] = (struct event){BOOT, ask.node, 0,
 							   value_of(&w, ask.node, 5, 1)};
+				for (uint32_t k = 0; seed % 2 && k < ORACLE_COUNTERS; k++)
+					log[nr++] = (struct event){COUNT, ask.node, k,
+								   count_of(&w, ask.node, k, step)};
+			}
 			skips += skip[ask.node];
 			for (size_t i = from; i < nr; i++)
 				tell(a, &log[i]);
@@ -281,11 +378,13 @@ static void a_replayed_log_asks_the_same_questions(void **state)
 		for (size_t i = 0; i < nr; i++)
 			tell(b, &log[i]);
 		same_answers(a, b, w.small.nr);
+		fb_search_counter(a, 0, &hint);
+		guided += hint.used;
 		fb_search_free(a);
 		fb_search_free(b);
 		fb_dag_free(w.dag);
 	}
-	assert_true(skips > 50 && images > 20);
+	assert_true(skips > 50 && images > 20 && guided > 25);
 }
 
 static void without_noise_a_line_costs_its_halvings(void **state)
@@ -401,6 +500,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(posterior_equals_enumeration),
+		cmocka_unit_test(posterior_with_counters_equals_enumeration),
 		cmocka_unit_test(recording_in_any_order_gives_the_same_answers),
 		cmocka_unit_test(a_replayed_log_asks_the_same_questions),
 		cmocka_unit_test(without_noise_a_line_costs_its_halvings),
