@@ -75,6 +75,26 @@ fb_expect 'each shape of noise runs' '
 		fb_grep "\"noise\": \"$n\"" out.json || exit 1
 	done
 '
+fb_expect 'a counter of the same commit saves boots, one of another commit costs some, idle ones few' '
+	set -- --dag line:256 --shift 2 --trials 60 --json && firstbad simulate "$@" >none.json &&
+	firstbad simulate "$@" --counter 1 >same.json && firstbad simulate "$@" --counter 0 >other.json &&
+	firstbad simulate "$@" --counter 1:0.5:1 --idle-counters 5:headline >copy.json &&
+	awk "{ exit !(\$1 < \$2 - 8 && \$3 > \$1 + 8 && \$4 < \$2 + 3 && \$4 > \$2 - 3) }" <<-END &&
+		$(for f in same none other copy; do value boots_mean $f.json; done | paste -s -d " ")
+	END
+	fb_grep "\"counters\": null" none.json && fb_grep "\"same_commit\": 1.0" same.json &&
+	fb_grep "\"idle_kind\": \"headline\"" copy.json &&
+	firstbad simulate --dag line:8 --shift 9 --trials 1 --counter 0.5:0.1:-1 --idle-counters 3:coin >out &&
+	fb_grep "^counter .* 50 % .* 0.1 of its change, correlation -1" out && fb_grep "^idle .* 3 .*: coin" out
+'
+fb_expect 'wrong counters are refused' '
+	for wrong in 1.5 x 1:-1 1:0.1:2 ""; do
+		refused "counter" --dag line:8 --shift 1 "--counter=$wrong" || exit 1
+	done &&
+	for wrong in 5:noise -1 1024 x:coin; do
+		refused "counters" --dag line:8 --shift 1 "--idle-counters=$wrong" || exit 1
+	done
+'
 fb_expect 'known rates of verdicts save boots' '
 	set -- --dag line:128 --noise binary --rates 0.05:0.95 --trials 100 --json &&
 	firstbad simulate "$@" >unknown.json &&

@@ -20,7 +20,7 @@
 struct arguments {
 	const char *dag, *shift, *noise, *rates, *second, *build_sd, *skips, *min_effect,
 		*log_sigma;
-	const char *culprit, *boots, *confidence, *seed, *direction;
+	const char *counter, *idle, *culprit, *boots, *confidence, *seed, *direction;
 	unsigned trials, jobs, min_boots, batch, repeats;
 	bool no_regression, mode_share, known_rates, together;
 };
@@ -152,6 +152,46 @@ static int a_count(const char *option, const char *text, uint64_t max, uint64_t 
 	return -1;
 }
 
+static char *before_colon(const char *text)
+{
+	return fb_xstrndup(text, strcspn(text, ":"));
+}
+
+/* "P[:SD[:CORR]]" and "N[:KIND]". */
+static int read_counters(const struct arguments *a, struct fb_world *w, struct fb_error *err)
+{
+	const char *more = a->counter ? strchr(a->counter, ':') : NULL;
+	FB_CLEANUP(fb_freep) char *number = NULL;
+	uint64_t nr = 0;
+	int kind;
+
+	w->counter = a->counter;
+	if (more &&
+	    two_numbers("counter", more + 1, ":", &w->counter_sd, &w->counter_corr, err) < 0)
+		return -1;
+	if (a->counter) {
+		FB_CLEANUP(fb_freep) char *same = before_colon(a->counter);
+
+		if (a_number("counter", same, &w->counter_same, err) < 0)
+			return -1;
+	}
+	if (!a->idle)
+		return 0;
+	more = strchr(a->idle, ':');
+	kind = more ? fb_idle_find(more + 1) : FB_IDLE_NORMAL;
+	if (kind < 0)
+		return fb_error_set(err, FB_ERROR_USAGE,
+				    "--idle-counters N:KIND: normal, coin, headline or sign, not "
+				    "'%.40s'",
+				    more + 1);
+	w->idle_kind = (enum fb_idle)kind;
+	number = before_colon(a->idle);
+	if (a_count("idle-counters", number, FB_COUNTERS_MAX - 1, &nr, err) < 0)
+		return -1;
+	w->idle = (unsigned)nr;
+	return 0;
+}
+
 static int read_world(const struct arguments *a, struct fb_world *w, struct fb_error *err)
 {
 	int noise = fb_noise_find(a->noise);
@@ -184,7 +224,7 @@ static int read_world(const struct arguments *a, struct fb_world *w, struct fb_e
 		return -1;
 	if (a->culprit)
 		w->culprit = (int64_t)culprit;
-	return 0;
+	return read_counters(a, w, err);
 }
 
 /* --- printing ------------------------------------------------------------------------------- */
@@ -192,6 +232,16 @@ static int read_world(const struct arguments *a, struct fb_world *w, struct fb_e
 static json_t *known(double v)
 {
 	return v > 0 ? json_real(v) : json_null();
+}
+
+static json_t *counters_json(const struct fb_world *w)
+{
+	if (!w->counter && !w->idle)
+		return json_null();
+	return json_pack("{s:o, s:f, s:f, s:I, s:s}", "same_commit",
+			 w->counter ? json_real(w->counter_same) : json_null(), "sd", w->counter_sd,
+			 "correlation", w->counter_corr, "idle", (json_int_t)w->idle, "idle_kind",
+			 fb_idle_name(w->idle_kind));
 }
 
 static json_t *to_json(const struct arguments *a, const struct fb_dagfile *file,
@@ -207,6 +257,7 @@ static json_t *to_json(const struct arguments *a, const struct fb_dagfile *file,
 		w->confidence, "seed", (json_int_t)w->seed);
 	json_t *bins = json_array();
 
+	json_object_set_new(root, "counters", counters_json(w));
 	json_object_set_new(root, "trials", json_integer((json_int_t)s->trials));
 	json_object_set_new(root, "boots_mean", json_real(s->boots_mean));
 	json_object_set_new(root, "boots_se", json_real(s->boots_sd / sqrt((double)s->trials)));
@@ -245,6 +296,21 @@ static json_t *to_json(const struct arguments *a, const struct fb_dagfile *file,
 	return root;
 }
 
+static void describe_counters(const struct fb_world *w, struct fb_str *out)
+{
+	if (w->counter)
+		fb_str_addf(
+			out,
+			"\ncounter    changes with the same commit in %.4g %% of the trials, noise "
+			"%.4g of its change",
+			100 * w->counter_same, w->counter_sd);
+	if (w->counter && w->counter_corr != 0)
+		fb_str_addf(out, ", correlation %.4g", w->counter_corr);
+	if (w->idle)
+		fb_str_addf(out, "\nidle       %u counters without a change: %s", w->idle,
+			    fb_idle_name(w->idle_kind));
+}
+
 static void describe(const struct fb_dagfile *file, const struct fb_world *w, struct fb_str *out)
 {
 	fb_str_addf(out, "history    %s\n           %u commits, %u merges\n", file->about,
@@ -275,8 +341,10 @@ static void describe(const struct fb_dagfile *file, const struct fb_world *w, st
 		fb_str_addf(out, ", and a second one of %.4g sigma", w->second);
 	if (w->together)
 		fb_str_add(out, ", where two commits meet");
-	fb_str_addf(out, "%s\nasked      %s, confidence %.6g, %.4g sigma or more\n\n",
-		    w->any_direction ? ", up or down" : "",
+	if (w->any_direction)
+		fb_str_add(out, ", up or down");
+	describe_counters(w, out);
+	fb_str_addf(out, "\nasked      %s, confidence %.6g, %.4g sigma or more\n\n",
 		    w->repeats ? "fixed repeats" : "the search", w->confidence, w->min_effect);
 }
 
@@ -360,6 +428,10 @@ int fb_cmd_simulate(int argc, char **argv)
 		 "values on a logarithmic scale with this sigma"},
 		{"skips", 0, FB_OPT_STRING, &a.skips, "RATE[:LEN]",
 		 "share of untestable commits; mean length of their runs"},
+		{"counter", 0, FB_OPT_STRING, &a.counter, "P[:SD[:CORR]]",
+		 "a counter whose step is where the value's is with probability P"},
+		{"idle-counters", 0, FB_OPT_STRING, &a.idle, "N[:KIND]",
+		 "counters without a step: normal, coin, headline or sign"},
 		{"culprit", 0, FB_OPT_STRING, &a.culprit, "N",
 		 "the guilty commit (0: the first); default: drawn"},
 		{"confidence", 0, FB_OPT_STRING, &a.confidence, "C",

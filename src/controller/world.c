@@ -10,6 +10,8 @@
 #include "src/util/util.h"
 
 #define STEPS_MAX 2
+/* The counters have a sequence of their own, so that they do not change the rest of the world. */
+#define COUNTER_SEED UINT64_C(0x636f756e74657273)
 
 static const char *const outcomes[FB_NR_OUTCOMES] = {
 	[FB_OUTCOME_RIGHT] = "right",	      [FB_OUTCOME_WRONG] = "wrong",
@@ -23,6 +25,26 @@ const char *fb_outcome_name(enum fb_outcome outcome)
 	return outcomes[outcome];
 }
 
+static const char *const idle_kinds[] = {
+	[FB_IDLE_NORMAL] = "normal",
+	[FB_IDLE_COIN] = "coin",
+	[FB_IDLE_HEADLINE] = "headline",
+	[FB_IDLE_SIGN] = "sign",
+};
+
+const char *fb_idle_name(enum fb_idle kind)
+{
+	return idle_kinds[kind];
+}
+
+int fb_idle_find(const char *name)
+{
+	for (size_t i = 0; i < FB_ARRAY_SIZE(idle_kinds); i++)
+		if (!strcmp(idle_kinds[i], name))
+			return (int)i;
+	return -1;
+}
+
 /* One trial. */
 struct run {
 	const struct fb_world *world;
@@ -33,6 +55,8 @@ struct run {
 	double step[STEPS_MAX];
 	unsigned nr_steps;
 	uint8_t *under; /* for each node: bit k, step k is in its history */
+	struct fb_rng counter_rng;
+	bool *counter_under; /* for each node: the counter's step is; NULL: no counters */
 	bool *skipped, *seen;
 	double *image; /* NAN: not built yet; NULL: images do not differ */
 	struct fb_trial *out;
@@ -115,6 +139,13 @@ int fb_world_check(const struct fb_world *w, struct fb_error *err)
 		return -1;
 	if (!(w->build_sd >= 0) || !(w->log_sigma >= 0))
 		return wrong(err, "a standard deviation is not negative");
+	if (w->counter && (!(w->counter_same >= 0 && w->counter_same <= 1) ||
+			   !(w->counter_sd >= 0) || !(fabs(w->counter_corr) <= 1)))
+		return wrong(err, "a counter has a probability, a spread and a correlation");
+	if (w->counter && w->together)
+		return wrong(err, "a counter changes with one commit, not where two meet");
+	if (w->idle + 1 > FB_COUNTERS_MAX)
+		return fb_error_set(err, FB_ERROR_USAGE, "at most %d counters", FB_COUNTERS_MAX);
 	if (!(w->skip_share >= 0 && w->skip_share < 1))
 		return wrong(err, "the share of untestable commits is at least 0 and below 1");
 	if (w->skip_share > 0 &&
@@ -219,6 +250,33 @@ static void spread_steps(struct run *r)
 	}
 }
 
+/* Where the value's first step is, or anywhere else. */
+static void place_counter(struct run *r, uint64_t i)
+{
+	const struct fb_world *w = r->world;
+	uint32_t nr = r->nr - 1, at;
+	bool same;
+
+	if (!w->counter && !w->idle)
+		return;
+	fb_rng_init(&r->counter_rng, w->seed ^ COUNTER_SEED, i);
+	r->counter_under = fb_xcalloc(r->nr, sizeof(*r->counter_under));
+	same = fb_rng_uniform(&r->counter_rng) < w->counter_same && r->nr_steps;
+	at = 1 + fb_rng_below(&r->counter_rng, nr > 1 && r->nr_steps ? nr - 1 : nr);
+	if (same || nr == 1)
+		at = r->culprit[0];
+	else if (r->nr_steps && at >= r->culprit[0])
+		at++;
+	for (uint32_t v = 1; v < r->nr; v++) {
+		size_t nr_parents;
+		const uint32_t *parents = fb_dag_parents(w->dag, v, &nr_parents);
+
+		r->counter_under[v] = v == at;
+		for (size_t k = 0; k < nr_parents; k++)
+			r->counter_under[v] = r->counter_under[v] || r->counter_under[parents[k]];
+	}
+}
+
 static void make(struct run *r, const struct fb_world *w, uint64_t i, struct fb_trial *out)
 {
 	memset(r, 0, sizeof(*r));
@@ -238,20 +296,61 @@ static void make(struct run *r, const struct fb_world *w, uint64_t i, struct fb_
 	spread_steps(r);
 	fb_world_skips(w, &r->rng, r->skipped);
 	fb_drift_init(&r->drift, &r->rng);
+	place_counter(r, i);
 }
 
 static void unmake(struct run *r)
 {
 	free(r->under);
+	free(r->counter_under);
 	free(r->skipped);
 	free(r->seen);
 	free(r->image);
 }
 
+static void fail(struct fb_trial *out, const char *what)
+{
+	out->outcome = FB_OUTCOME_OTHER;
+	strncpy(out->failure, what, sizeof(out->failure) - 1);
+}
+
 /* --- booting it ----------------------------------------------------------------------------- */
 
-/* What one boot of @node gives, as the search sees it. */
-static double boot(struct run *r, uint32_t node)
+/* The counters of a boot of @node whose value is @noise off. */
+static void count(struct run *r, struct fb_search *search, uint32_t node, double noise)
+{
+	const struct fb_world *w = r->world;
+	double own = sqrt(1 - w->counter_corr * w->counter_corr), value = 0;
+	uint32_t nr = 0;
+
+	if (w->counter) {
+		value = own * fb_rng_normal(&r->counter_rng) + w->counter_corr * noise;
+		value = 10 + r->counter_under[node] + w->counter_sd * value;
+		if (fb_search_record_counter(search, node, nr++, value) < 0)
+			fail(r->out, "the search refuses a counter");
+	}
+	for (unsigned i = 0; i < w->idle; i++) {
+		switch (w->idle_kind) {
+		case FB_IDLE_NORMAL:
+			value = fb_rng_normal(&r->counter_rng);
+			break;
+		case FB_IDLE_COIN:
+			value = fb_rng_uniform(&r->counter_rng) < 0.5;
+			break;
+		case FB_IDLE_HEADLINE:
+			value = noise;
+			break;
+		case FB_IDLE_SIGN:
+			value = noise > 0;
+			break;
+		}
+		if (fb_search_record_counter(search, node, nr++, value) < 0)
+			fail(r->out, "the search refuses a counter");
+	}
+}
+
+/* What one boot of @node gives, as the search sees it; @search: that takes its counters. */
+static double boot(struct run *r, uint32_t node, struct fb_search *search)
 {
 	const struct fb_world *w = r->world;
 	double level = 0, z;
@@ -271,6 +370,8 @@ static double boot(struct run *r, uint32_t node)
 			r->image[node] = w->build_sd * fb_rng_normal(&r->rng);
 		z += r->image[node];
 	}
+	if (r->counter_under && search)
+		count(r, search, node, z - level);
 	r->out->commits += !r->seen[node];
 	r->seen[node] = true;
 	r->out->boots++;
@@ -427,12 +528,6 @@ static void state_best(const struct run *r, const struct fb_search *search)
 	r->out->held = is_step(r, best);
 }
 
-static void fail(struct fb_trial *out, const char *what)
-{
-	out->outcome = FB_OUTCOME_OTHER;
-	strncpy(out->failure, what, sizeof(out->failure) - 1);
-}
-
 static void judge(struct run *r, const struct fb_search *search)
 {
 	struct fb_trial *out = r->out;
@@ -509,7 +604,8 @@ static void run_search(struct run *r)
 				fail(r->out, "the search refuses a skip");
 		} else {
 			for (unsigned i = 0; i < ask.boots && !r->out->failure[0]; i++)
-				if (fb_search_record(search, ask.node, boot(r, ask.node)) < 0)
+				if (fb_search_record(search, ask.node, boot(r, ask.node, search)) <
+				    0)
 					fail(r->out, "the search refuses a value");
 		}
 	}
@@ -537,7 +633,7 @@ static void run_repeats(struct run *r)
 		double sum = 0;
 
 		for (unsigned i = 0; i < w->repeats; i++)
-			sum += boot(r, mid);
+			sum += boot(r, mid, NULL);
 		r->out->steps++;
 		if (sign * (sum / w->repeats - middle) > 0)
 			bad = mid;

@@ -14,6 +14,14 @@
 #include "src/controller/noise.h"
 #include "src/util/error.h"
 
+/* What the counters without a step do. */
+enum fb_idle {
+	FB_IDLE_NORMAL,	  /* normal noise of their own */
+	FB_IDLE_COIN,	  /* one of two values by chance */
+	FB_IDLE_HEADLINE, /* the noise of the boot's value */
+	FB_IDLE_SIGN,	  /* its sign */
+};
+
 /* Lengths are in sigma, the standard deviation of a boot. */
 struct fb_world {
 	const struct fb_dag *dag; /* node 0: the good end; the last node: the bad end */
@@ -32,6 +40,14 @@ struct fb_world {
 	double threshold; /* FB_NOISE_BINARY: above it the verdict is "bad" */
 	double build_sd;  /* of what each image adds to all its boots */
 	double log_sigma; /* > 0: values are 1000 exp(log_sigma * z), else 100 + z */
+
+	/* Counters of each boot: one with a step of 1, and some without. */
+	bool counter;	     /* there is the first */
+	double counter_same; /* its step is where the value's is with this probability */
+	double counter_sd;   /* its noise, in its step */
+	double counter_corr; /* correlation of that with the noise of the boot's value */
+	unsigned idle;	     /* counters without a step */
+	enum fb_idle idle_kind;
 
 	/* What cannot be tested: a two-state Markov chain along first parents. */
 	double skip_share, skip_run; /* share of the commits; mean length of a run of them */
@@ -72,6 +88,12 @@ struct fb_trial {
 
 /** fb_outcome_name() - "right", "wrong", ... */
 const char *fb_outcome_name(enum fb_outcome outcome);
+
+/** fb_idle_name() - "normal", "coin", "headline", "sign". */
+const char *fb_idle_name(enum fb_idle kind);
+
+/** fb_idle_find() - The kind of that name, or -1. */
+int fb_idle_find(const char *name);
 
 /** fb_world_rate() - FB_NOISE_BINARY: share of bad verdicts of images at @level sigma. */
 double fb_world_rate(const struct fb_world *world, double level);
