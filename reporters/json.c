@@ -70,6 +70,17 @@ static json_t *change(const struct fb_report_change *c)
 	return o;
 }
 
+static json_t *counter(const struct fb_report_counter *c)
+{
+	json_t *o = json_object();
+
+	json_object_set_new(o, "metric", text(c->metric));
+	json_object_set_new(o, "unit", text(c->unit));
+	json_object_set_new(o, "good", number(c->good));
+	json_object_set_new(o, "bad", number(c->bad));
+	return o;
+}
+
 static json_t *effect(const struct fb_report *r)
 {
 	json_t *o;
@@ -91,7 +102,7 @@ static void render(const struct fb_report *r, struct fb_str *out)
 {
 	json_auto_t *o = json_object();
 	json_t *commits = json_array(), *steps = json_array(), *checks = json_array();
-	json_t *changes = json_array();
+	json_t *changes = json_array(), *counters = json_array();
 
 	json_object_set_new(o, "schema", json_integer(1));
 	json_object_set_new(o, "firstbad", text(r->version));
@@ -120,6 +131,9 @@ static void render(const struct fb_report *r, struct fb_str *out)
 			    r->has_rates ? json_pack("{s:o, s:o}", "good", number(r->mean_good),
 						     "bad", number(r->mean_bad))
 					 : json_null());
+	for (size_t i = 0; i < r->nr_counters; i++)
+		json_array_append_new(counters, counter(&r->counters[i]));
+	json_object_set_new(o, "counters", counters);
 	json_object_set_new(o, "boots", json_integer(r->boots));
 	json_object_set_new(o, "commits_tested", json_integer(r->commits_tested));
 	json_object_set_new(o, "candidates", json_integer(r->candidates));

@@ -7,12 +7,13 @@
 #include "reporters/report.h"
 #include "src/util/util.h"
 
-#define OID_SHOWN     12
-#define WIDTH	      80
-#define INDENT	      13 /* of what stands behind a label such as "machine:" */
-#define STEP_INDENT   15 /* of what stands behind an abbreviated commit id */
-#define COMMITS_FULL  8	 /* more than these are listed in one line each */
-#define COMMITS_SHOWN 64
+#define OID_SHOWN      12
+#define WIDTH	       80
+#define INDENT	       13 /* of what stands behind a label such as "machine:" */
+#define STEP_INDENT    15 /* of what stands behind an abbreviated commit id */
+#define COMMITS_FULL   8  /* more than these are listed in one line each */
+#define COMMITS_SHOWN  64
+#define COUNTERS_SHOWN 8
 
 /* Columns of UTF-8 text, where each character takes one. */
 static size_t columns(const char *s, size_t len)
@@ -271,6 +272,27 @@ static void effect(const struct fb_report *r, struct fb_str *out)
 			    100 * r->sigma);
 }
 
+/* Explain a change, and were a hint where to look; what is said of the commit is of the metric. */
+static void counters(const struct fb_report *r, struct fb_str *out)
+{
+	size_t shown = r->nr_counters < COUNTERS_SHOWN ? r->nr_counters : COUNTERS_SHOWN;
+
+	for (size_t i = 0; i < shown; i++) {
+		const struct fb_report_counter *c = &r->counters[i];
+
+		fb_str_addf(out, "%-*s%s: %.6g -> %.6g%s%s\n", INDENT,
+			    i ? "" : "counters:", c->metric, c->good, c->bad, c->unit ? " " : "",
+			    c->unit ? c->unit : "");
+	}
+	if (shown < r->nr_counters)
+		fb_str_addf(out, "%*s... and %zu more\n", INDENT, "", r->nr_counters - shown);
+	if (shown)
+		labelled("",
+			 "They change with the same commit and showed where to look; the "
+			 "probability is that of the metric's own change.",
+			 out);
+}
+
 static void numbers(const struct fb_report *r, struct fb_str *out)
 {
 	if (r->metric && r->unit && *r->unit)
@@ -284,6 +306,7 @@ static void numbers(const struct fb_report *r, struct fb_str *out)
 	if (r->has_rates)
 		fb_str_addf(out, "failures:    %.0f %% of the boots before, %.0f %% after\n",
 			    100 * r->mean_good, 100 * r->mean_bad);
+	counters(r, out);
 	fb_str_addf(out, "range:       %.*s..%.*s, %u candidate%s\n", OID_SHOWN, r->good.oid,
 		    OID_SHOWN, r->bad.oid, r->candidates, fb_plural(r->candidates));
 	fb_str_addf(out, "tested:      %u commit%s, %u boot%s\n", r->commits_tested,

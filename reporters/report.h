@@ -36,6 +36,12 @@ struct fb_report_change {
 	double effect; /* after / before - 1, or NAN */
 };
 
+/* Another metric of the same boots, which changed with the commits that are named. */
+struct fb_report_counter {
+	const char *metric, *unit; /* .unit: NULL when it is not known */
+	double good, bad;	   /* means of the two ends */
+};
+
 struct fb_report_check {
 	const char *name;   /* "all parents measured" */
 	const char *result; /* what was found, or "not made: why" */
@@ -76,6 +82,8 @@ struct fb_report {
 	const char *plan;	 /* YAML text */
 	const struct fb_report_step *steps;
 	size_t nr_steps;
+	const struct fb_report_counter *counters; /* those that showed where to look */
+	size_t nr_counters;
 	const struct fb_report_check *checks;
 	size_t nr_checks;
 };

@@ -50,6 +50,19 @@ static const struct fb_report_step steps[] = {
 	{BAD, "btrfs: update reflink.c", "bad end", slow, 3, NULL, NULL, 0},
 };
 
+/* One more than are shown. */
+static const struct fb_report_counter counters[] = {
+	{"blk.write_ios", "requests", 2048, 4096},
+	{"blk.flush_ios", "requests", 1, 1025},
+	{"requests_per_op", NULL, 1, 2},
+	{"a", NULL, 0.5, 0},
+	{"b", NULL, -1, 1e9},
+	{"c", NULL, 1, 2},
+	{"d", NULL, 1, 2},
+	{"e", NULL, 1, 2},
+	{"f", NULL, 1, 2},
+};
+
 static const struct fb_report_check checks[] = {
 	{"measured again on fresh, interleaved boots", "-11.1% (6 boots of each side)"},
 	{"config of parent and culprit compared", "equal"},
@@ -123,7 +136,7 @@ static const char *const keys[] = {
 	"metric",	 "unit",	   "better",	     "min_effect",    "effect",
 	"failure_rates", "boots",	   "commits_tested", "candidates",    "machine",
 	"machine_note",	 "fingerprint",	   "steps",	     "checks",	      "plan",
-	"looked_for",	 "cause",	   "changes",	     "changes_found",
+	"looked_for",	 "cause",	   "changes",	     "changes_found", "counters",
 };
 
 /* Parses, strictly: no key twice, nothing behind it, no key missing. */
@@ -180,6 +193,8 @@ static void found_reads_as_agreed(void **state)
 {
 	struct fb_report r = base_report();
 
+	r.counters = counters;
+	r.nr_counters = FB_ARRAY_SIZE(counters);
 	check_golden("found", &r);
 }
 

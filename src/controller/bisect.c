@@ -311,6 +311,26 @@ static json_t *changes_json(const struct fb_verdict *v)
 	return changes;
 }
 
+/* From this probability on a counter is said to have changed with the commits of the verdict. */
+#define COUNTER_AGREES 0.5
+
+/* The counters that led to the commits, from one end to the other. */
+static json_t *counters_json(const struct fb_bisect *b)
+{
+	json_t *counters = json_array();
+
+	for (size_t i = 0; i < b->nr_counters && i < FB_COUNTERS_MAX; i++) {
+		struct fb_counter_hint hint;
+
+		fb_search_counter(b->search, (uint32_t)i, &hint);
+		if (hint.used && hint.agrees >= COUNTER_AGREES)
+			json_array_append_new(
+				counters, json_pack("{s:s, s:f, s:f}", "metric", b->counters[i],
+						    "good", hint.mean_good, "bad", hint.mean_bad));
+	}
+	return counters;
+}
+
 static json_t *verdict_json(const struct fb_bisect *b, const struct fb_verdict *v,
 			    const struct fb_sides *sides, int cell, const char *metric)
 {
@@ -352,8 +372,11 @@ static json_t *verdict_json(const struct fb_bisect *b, const struct fb_verdict *
 static json_t *search_json(const struct fb_bisect *b, const struct fb_verdict *v)
 {
 	struct fb_sides sides = fb_sides_of_verdict(b, v);
+	json_t *o = verdict_json(b, v, &sides, b->cell, b->metric);
 
-	return verdict_json(b, v, &sides, b->cell, b->metric);
+	if (v->kind == FB_VERDICT_FOUND || v->kind == FB_VERDICT_RANGE)
+		json_object_set_new(o, "counters", counters_json(b));
+	return o;
 }
 
 static json_t *survey_json(const struct fb_bisect *b, const struct fb_verdict *v,

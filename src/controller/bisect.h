@@ -84,6 +84,8 @@ struct fb_bisect {
 	char *tool; /* what measured the values so far, "fio 3.33"; or NULL */
 	enum fb_change change;
 	struct fb_search *search; /* NULL while the cell is not chosen */
+	char **counters;	  /* other metrics of its boots, as the search numbers them */
+	size_t nr_counters, cap_counters;
 	struct fb_survey *survey; /* NULL when there is nothing to choose */
 	int64_t *used;		  /* boots that are in the record */
 	size_t nr_used, cap_used;

@@ -139,6 +139,26 @@ static int take_survey(struct fb_bisect *b, uint32_t node, const struct fb_store
 			 err);
 }
 
+/* All that the cell gave beside the metric that is followed. */
+static json_t *counters_of(const struct fb_bisect *b, const struct fb_store_boot *boot,
+			   const char *key)
+{
+	json_t *counters = json_object();
+
+	for (size_t i = 0; i < boot->nr_samples; i++) {
+		const struct fb_store_sample *s = &boot->samples[i];
+		double v;
+
+		if (strcmp(s->cell, key) || !strcmp(s->metric, b->metric) ||
+		    json_object_get(counters, s->metric))
+			continue;
+		v = fb_boot_value(boot, key, s->metric);
+		if (isfinite(v))
+			json_object_set_new(counters, s->metric, json_real(v));
+	}
+	return counters;
+}
+
 static int take_value(struct fb_bisect *b, uint32_t node, const struct fb_store_boot *boot,
 		      const char *key, double value, struct fb_error *err)
 {
@@ -147,9 +167,10 @@ static int take_value(struct fb_bisect *b, uint32_t node, const struct fb_store_
 	if (check_tool(b, node, tool, err) < 0)
 		return -1;
 	return fb_record(b, "value",
-			 json_pack("{s:s, s:I, s:I, s:s*, s:f}", "commit", b->range->oid[node].hex,
-				   "boot", (json_int_t)boot->id, "seed", (json_int_t)boot->seed,
-				   "tool", tool, "value", value),
+			 json_pack("{s:s, s:I, s:I, s:s*, s:f, s:o}", "commit",
+				   b->range->oid[node].hex, "boot", (json_int_t)boot->id, "seed",
+				   (json_int_t)boot->seed, "tool", tool, "value", value, "counters",
+				   counters_of(b, boot, key)),
 			 err);
 }
 

@@ -76,6 +76,13 @@ int fb_bisect_begin(struct fb_store *store, struct fb_history *history, const st
 	return 0;
 }
 
+static void forget_counters(struct fb_bisect *b)
+{
+	for (size_t i = 0; i < b->nr_counters; i++)
+		free(b->counters[i]);
+	b->nr_counters = 0;
+}
+
 void fb_bisect_free(struct fb_bisect *b)
 {
 	if (!b)
@@ -92,6 +99,8 @@ void fb_bisect_free(struct fb_bisect *b)
 	fb_dag_free(b->dag);
 	fb_range_free(b->range);
 	fb_session_release(&b->session);
+	forget_counters(b);
+	free(b->counters);
 	free(b->metric);
 	free(b->tool);
 	free(b->used);
@@ -248,6 +257,49 @@ static int learn_value(struct fb_bisect *b, uint32_t node, double value, double 
 	return 0;
 }
 
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Numbered as they appear, those of one boot by name: the search may depend on the numbers. */
+static size_t number_counter(struct fb_bisect *b, const char *name)
+{
+	size_t i = 0;
+
+	while (i < b->nr_counters && strcmp(b->counters[i], name) != 0)
+		i++;
+	if (i == b->nr_counters) {
+		FB_GROW(b->counters, b->nr_counters, b->cap_counters);
+		b->counters[b->nr_counters++] = fb_xstrdup(name);
+	}
+	return i;
+}
+
+/* What the search does not take (too many of them) is no reason to stop: it is a hint only. */
+static void learn_counters(struct fb_bisect *b, uint32_t node, json_t *counters)
+{
+	FB_CLEANUP(fb_freep)
+	const char **names = fb_xcalloc(json_object_size(counters) + 1, sizeof(*names));
+	const char *name;
+	size_t nr = 0;
+	json_t *v;
+
+	json_object_foreach(counters, name, v)
+	{
+		names[nr++] = name;
+	}
+	qsort(names, nr, sizeof(*names), by_name);
+	for (size_t i = 0; i < nr; i++) {
+		size_t number = number_counter(b, names[i]);
+
+		v = json_object_get(counters, names[i]);
+		if (number < FB_COUNTERS_MAX && json_is_number(v))
+			fb_search_record_counter(b->search, node, (uint32_t)number,
+						 json_number_value(v));
+	}
+}
+
 /* An exit status of 0 is the good side, whichever end of an improvement that is. */
 static int learn_status(struct fb_bisect *b, uint32_t node, int status, struct fb_error *err)
 {
@@ -293,6 +345,7 @@ static int learn_choice(struct fb_bisect *b, int cell, const char *metric, struc
 	b->by_status = b->measured = b->doubt.open = false;
 	fb_search_free(b->search);
 	b->search = NULL;
+	forget_counters(b);
 	if (make_search(b, err) < 0)
 		return -1;
 	for (uint32_t i = 0; i < b->range->nr; i++) {
@@ -372,7 +425,9 @@ static int learn(struct fb_bisect *b, const char *kind, json_t *data, struct fb_
 
 		if (!b->tool && fb_json_str(data, "tool"))
 			b->tool = fb_xstrdup(fb_json_str(data, "tool"));
-		return learn_value(b, node, value, value, err);
+		if (learn_value(b, node, value, value, err) < 0)
+			return -1;
+		learn_counters(b, node, json_object_get(data, "counters"));
 	} else if (!strcmp(kind, "status")) {
 		return learn_status(b, node, status, err);
 	} else if (!strcmp(kind, "failure")) {

@@ -7,7 +7,7 @@
  *   kernel   {commit, signature}           it was built
  *   skip     {commit, cause, boot?}        it cannot be measured
  *   survey   {commit, boot, values}        a boot of the whole matrix
- *   value    {commit, boot, value, ...}    a boot gave a value
+ *   value    {commit, boot, value, ...}    a boot gave a value; .counters: its other metrics
  *   status   {commit, boot, status}        a boot gave a verdict by its exit status
  *   failure  {commit, boot, why}           a boot gave neither
  *   doubt    {commit, boot, status}        the first status says that the command cannot be run;

@@ -17,6 +17,7 @@ struct fb_reporting {
 	size_t nr;
 	struct fb_report_commit *named;
 	struct fb_report_change *changes;
+	struct fb_report_counter *counters;
 	struct fb_report_step *steps;
 	char *cell, *cell_text, *fingerprint;
 	json_t *verdict;
@@ -32,6 +33,7 @@ void fb_reporting_free(struct fb_reporting *r)
 	free(r->commits);
 	free(r->named);
 	free(r->changes);
+	free(r->counters);
 	free(r->steps);
 	json_decref(r->verdict);
 	free(r->cell);
@@ -212,6 +214,25 @@ static void fill_changes(struct fb_reporting *r, json_t *list)
 	p->changes_found = json_is_true(json_object_get(r->verdict, "changes_found"));
 }
 
+static void fill_counters(struct fb_reporting *r, json_t *list)
+{
+	json_t *counter;
+	size_t i;
+
+	r->counters = fb_xcalloc(json_array_size(list) + 1, sizeof(*r->counters));
+	json_array_foreach(list, i, counter)
+	{
+		const char *metric = fb_json_str(counter, "metric");
+		const struct fb_metric *m = metric ? fb_metric_find(metric) : NULL;
+
+		if (metric)
+			r->counters[r->report.nr_counters++] = (struct fb_report_counter){
+				metric, m ? m->unit : NULL, real_at(counter, "good"),
+				real_at(counter, "bad")};
+	}
+	r->report.counters = r->counters;
+}
+
 static void fill_numbers(struct fb_reporting *r, const struct fb_bisect *b, json_t *verdict)
 {
 	struct fb_report *p = &r->report;
@@ -305,6 +326,7 @@ static int fill(struct fb_reporting *r, const struct fb_bisect *b, struct fb_err
 	    fill_steps(r, b, err) < 0)
 		return -1;
 	fill_changes(r, json_object_get(verdict, "changes"));
+	fill_counters(r, json_object_get(verdict, "counters"));
 	p->steps = r->steps;
 	fill_checks(r, b);
 	return 0;
