@@ -10,7 +10,7 @@
 
 /* A side is weak with less than this share of the other side's weight, and this error. */
 #define WEAK_SHARE (1.0 / 3)
-#define WEAK_ERROR 0.15
+#define WEAK_ERROR 0.3
 /*
  * Beside FB_HOPELESS_BOOTS, in bits by what one boot of a new image tells. Searches are hopeless
  * when images differ by themselves: more boots of one cannot tell on which side it is.

@@ -84,7 +84,7 @@ struct fb_model_ends {
 struct fb_family {
 	int nr_parts; /* those by sums first */
 	int nr_raw;   /* of these, the last ones: those that need the values one by one */
-	double begin; /* e-value of a shift at which the search begins; a verdict needs more */
+	double begin; /* e-value of a shift at which the search begins, see bisect/ends.c */
 
 	/** init() - The priors; the arguments are those of fb_model_init(). */
 	void (*init)(struct fb_model *model, double min_effect, const double rate[2]);

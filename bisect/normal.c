@@ -290,7 +290,7 @@ static double bits(const struct fb_model_fit *fit, double p, double had, double 
 const struct fb_family fb_family_normal = {
 	.nr_parts = NR_PARTS,
 	.nr_raw = NR_PARTS - NR_RHO,
-	.begin = 3,
+	.begin = 30,
 	.init = init,
 	.log_prior = log_prior,
 	.weight = weight,
