@@ -39,8 +39,8 @@
 #define RANGES_APART 3
 /* Boots of each end for a counter to be used. */
 #define LEAST_BOOTS 3
-/* So many are waited for when one looks as if it will be. */
-#define PATIENCE 5
+/* So many of both together are waited for when one looks as if it will be. */
+#define PATIENCE 10
 /* So many counters at most are asked which image they would like to see. */
 #define FOLLOWED 4
 /* Steps of counters with less of the posterior do not matter for that. */
@@ -395,7 +395,7 @@ bool fb_counters_allow(const struct fb_search *s, double mass, double confidence
 bool fb_ask_counters_ends(struct fb_search *s, const struct ends *e)
 {
 	return s->counters && s->counters->promising && !s->state->guided &&
-	       (e->sum.nr_good < PATIENCE || e->sum.nr_bad < PATIENCE) && fb_ask_end(s, e);
+	       e->sum.nr_good + e->sum.nr_bad < PATIENCE && fb_ask_end(s, e);
 }
 
 /* --- what they would like to see ------------------------------------------------------------- */

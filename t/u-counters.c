@@ -159,6 +159,31 @@ static void what_cannot_be_recorded_is_refused(void **state)
 	end(&b);
 }
 
+/* One that looks as if it will be used is waited for, but not for long, nor at one end for both. */
+static void a_promising_counter_is_waited_for(void **state)
+{
+	static const double good[] = {0, 0.5, 1}, bad[] = {6.33, 6.83, 7.33};
+
+	for (int skip = 0; skip < 2; skip++) {
+		struct begun b = begin();
+		struct fb_search_ask ask;
+		unsigned ends[2] = {0, 0};
+
+		count(&b, 0, good, 3, bad, 3);
+		assert_false(is_used(&b, 0));
+		if (skip)
+			assert_int_equal(fb_search_skip(b.s, 0), 0);
+		while (fb_search_next(b.s, &ask) == FB_SEARCH_MEASURE &&
+		       (ask.node == 0 || ask.node == 100) && ends[0] + ends[1] < 50) {
+			ends[ask.node == 100]++;
+			fb_search_record(b.s, ask.node, ask.node ? 21 : 11);
+		}
+		assert_int_equal(ends[0], skip ? 0 : 2);
+		assert_int_equal(ends[1], skip ? 4 : 2);
+		end(&b);
+	}
+}
+
 /* A boot between the ends, whose value says nothing, and whose counter does. */
 static double weight_above(double counter)
 {
@@ -252,6 +277,7 @@ int main(void)
 		cmocka_unit_test(the_test_pays_for_the_number_of_counters),
 		cmocka_unit_test(sides_that_come_near_each_other_are_not_used),
 		cmocka_unit_test(what_cannot_be_recorded_is_refused),
+		cmocka_unit_test(a_promising_counter_is_waited_for),
 		cmocka_unit_test(an_image_is_read_by_the_nearer_end),
 		cmocka_unit_test(an_exact_counter_saves_boots_and_a_misleading_one_costs_few),
 	};
