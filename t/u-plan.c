@@ -854,6 +854,23 @@ static void too_many_cells_are_refused(void **state)
 	fb_str_release(&s);
 }
 
+/* 10000 cells and 6000 exclusions, of which none is met. */
+static void many_exclusions_are_read_quickly(void **state)
+{
+	FB_CLEANUP(fb_str_release) struct fb_str s = FB_STR_INIT;
+
+	fb_str_add(&s, "kconfig: tiny\ndisk: 2G\nmatrix:\n  - testcase: fio\n    nr_task: [1");
+	for (int i = 2; i <= 100; i++)
+		fb_str_addf(&s, ",%d", i);
+	fb_str_add(&s, "]\n    fsync: [1");
+	for (int i = 2; i <= 100; i++)
+		fb_str_addf(&s, ",%d", i);
+	fb_str_add(&s, "]\n    exclude:\n");
+	for (int i = 0; i < 6000; i++)
+		fb_str_addf(&s, "    - {fsync: %d}\n", 1000 + i);
+	refused_quickly(s.buf, s.len, ":8:7: exclude: no cell is like that");
+}
+
 static void a_hundred_times_a_hundred_cells_are_a_plan(void **state)
 {
 	struct fb_str s = FB_STR_INIT;
@@ -979,6 +996,7 @@ int main(void)
 		cmocka_unit_test(an_alias_bomb_is_refused),
 		cmocka_unit_test(too_many_values_are_refused),
 		cmocka_unit_test(too_many_cells_are_refused),
+		cmocka_unit_test(many_exclusions_are_read_quickly),
 		cmocka_unit_test(a_hundred_times_a_hundred_cells_are_a_plan),
 		cmocka_unit_test(a_plan_cut_anywhere_is_read_or_refused),
 		cmocka_unit_test(a_selector_names_exactly_one_cell),

@@ -16,7 +16,23 @@ struct axis {
 	const struct fb_yaml *key;
 	const struct fb_yaml *value; /* a scalar, or a list of them */
 	size_t nr, at;
+	char **normal; /* the one spelling of each value, NULL for one without sense; or NULL */
 };
+
+struct axes {
+	struct axis *v;
+	size_t nr;
+};
+
+static void axes_release(struct axes *axes)
+{
+	for (size_t i = 0; i < axes->nr; i++) {
+		for (size_t j = 0; axes->v[i].normal && j < axes->v[i].nr; j++)
+			free(axes->v[i].normal[j]);
+		free(axes->v[i].normal);
+	}
+	free(axes->v);
+}
 
 static const struct fb_yaml *axis_value(const struct axis *a)
 {
@@ -154,10 +170,13 @@ static int read_testcase(struct fb_plan_reader *r, const struct fb_yaml *entry,
 
 /* --- exclude ----------------------------------------------------------------------------- */
 
-/* One parameter of an exclusion, and the values that it is about. */
+/*
+ * One parameter of an exclusion. Which values of the axis it is about is found out once, as a plan
+ * may have thousands of cells and of exclusions.
+ */
 struct condition {
-	const char *name;
-	char **values; /* in their normal form */
+	const struct axis *axis; /* NULL: there is none, the default counts */
+	bool *hit;		 /* of each value of the axis; or [0], of the default */
 };
 
 /* Leaves out the cells that meet all conditions. */
@@ -177,28 +196,52 @@ static void exclusions_release(struct exclusions *x)
 {
 	for (size_t i = 0; i < x->nr; i++) {
 		for (size_t j = 0; j < x->v[i].nr; j++)
-			fb_strvp(&x->v[i].conditions[j].values);
+			free(x->v[i].conditions[j].hit);
 		free(x->v[i].conditions);
 	}
 	free(x->v);
 }
 
-static int add_value(struct fb_plan_reader *r, const struct fb_testcase *testcase,
-		     const struct fb_yaml *key, const struct fb_yaml *value, struct condition *ret)
+/* A value that makes no sense has none; it is left to add_cell() to refuse. */
+static void normalize(const struct fb_testcase *testcase, struct axes *axes)
 {
-	FB_CLEANUP(fb_freep) char *normal = NULL;
+	for (size_t i = 0; i < axes->nr; i++) {
+		struct axis *a = &axes->v[i];
+
+		a->normal = fb_xcalloc(a->nr, sizeof(*a->normal));
+		for (a->at = 0; a->at < a->nr; a->at++) {
+			struct fb_error ignored = FB_ERROR_INIT;
+
+			a->normal[a->at] = fb_param_normal(testcase, a->key->text,
+							   axis_value(a)->text, &ignored);
+		}
+		a->at = 0;
+	}
+}
+
+static int add_value(struct fb_plan_reader *r, const struct fb_testcase *testcase,
+		     const struct fb_yaml *key, const struct fb_yaml *value, struct condition *c)
+{
+	FB_CLEANUP(fb_freep) char *normal = NULL, *def = NULL;
+	struct fb_error ignored = FB_ERROR_INIT;
 
 	if (value->kind != FB_YAML_SCALAR)
 		return fb_plan_at(r, value, "a single value is expected here");
 	normal = fb_param_normal(testcase, key->text, value->text, r->err);
 	if (!normal)
 		return fb_plan_wrap_at(r, has_param(testcase, key->text) ? value : key);
-	fb_strv_add(&ret->values, normal);
+	if (!c->axis)
+		def = fb_param_normal(testcase, key->text, NULL, &ignored);
+	if (def && !strcmp(def, normal))
+		c->hit[0] = true;
+	for (size_t i = 0; c->axis && i < c->axis->nr; i++)
+		if (c->axis->normal[i] && !strcmp(c->axis->normal[i], normal))
+			c->hit[i] = true;
 	return 0;
 }
 
 static int read_exclusion(struct fb_plan_reader *r, const struct fb_testcase *testcase,
-			  const struct fb_yaml *map, struct exclusion *ret)
+			  const struct axes *axes, const struct fb_yaml *map, struct exclusion *ret)
 {
 	if (map->kind != FB_YAML_MAP || !map->nr)
 		return fb_plan_at(r, map,
@@ -213,7 +256,10 @@ static int read_exclusion(struct fb_plan_reader *r, const struct fb_testcase *te
 
 		if (list && !value->nr)
 			return fb_plan_at(r, value, "an empty list excludes nothing");
-		c->name = key->text;
+		for (size_t j = 0; j < axes->nr; j++)
+			if (!strcmp(axes->v[j].key->text, key->text))
+				c->axis = &axes->v[j];
+		c->hit = fb_xcalloc(c->axis ? c->axis->nr : 1, sizeof(*c->hit));
 		for (size_t j = 0; j < (list ? value->nr : 1); j++)
 			if (add_value(r, testcase, key, list ? value->child[j] : value, c) < 0)
 				return -1;
@@ -222,51 +268,41 @@ static int read_exclusion(struct fb_plan_reader *r, const struct fb_testcase *te
 }
 
 static int read_exclusions(struct fb_plan_reader *r, const struct fb_testcase *testcase,
-			   const struct fb_yaml *entry, struct exclusions *ret)
+			   const struct fb_yaml *entry, struct axes *axes, struct exclusions *ret)
 {
 	const struct fb_yaml *node = fb_yaml_get(entry, "exclude");
 	bool list = node && node->kind == FB_YAML_LIST;
 	size_t nr = list ? node->nr : node ? 1 : 0;
 
 	ret->v = fb_xcalloc(nr ? nr : 1, sizeof(*ret->v));
-	for (; ret->nr < nr; ret->nr++)
-		if (read_exclusion(r, testcase, list ? node->child[ret->nr] : node,
-				   &ret->v[ret->nr]) < 0) {
-			ret->nr++;
+	if (nr)
+		normalize(testcase, axes);
+	for (size_t i = 0; i < nr; i++)
+		if (read_exclusion(r, testcase, axes, list ? node->child[i] : node,
+				   &ret->v[ret->nr++]) < 0)
 			return -1;
-		}
 	return 0;
 }
 
-/* A value that makes no sense is left to add_cell() to refuse. */
-static bool meets(const struct fb_testcase *testcase, const struct axis *axes, size_t nr,
-		  const struct condition *c)
+static bool meets(const struct exclusion *x)
 {
-	struct fb_error ignored = FB_ERROR_INIT;
-	FB_CLEANUP(fb_freep) char *value = NULL;
-	const char *given = NULL;
+	for (size_t i = 0; i < x->nr; i++) {
+		const struct condition *c = &x->conditions[i];
 
-	for (size_t i = 0; i < nr; i++)
-		if (!strcmp(axes[i].key->text, c->name))
-			given = axis_value(&axes[i])->text;
-	value = fb_param_normal(testcase, c->name, given, &ignored);
-	for (char **v = c->values; value && *v; v++)
-		if (!strcmp(*v, value))
-			return true;
-	return false;
+		if (!c->hit[c->axis ? c->axis->at : 0])
+			return false;
+	}
+	return true;
 }
 
 /* Each exclusion is tried, so that one that is never met is found. */
-static bool is_excluded(const struct fb_testcase *testcase, const struct axis *axes, size_t nr,
-			struct exclusions *x)
+static bool is_excluded(struct exclusions *x)
 {
 	bool excluded = false;
 
 	for (size_t i = 0; i < x->nr; i++) {
-		bool met = true;
+		bool met = meets(&x->v[i]);
 
-		for (size_t j = 0; j < x->v[i].nr && met; j++)
-			met = meets(testcase, axes, nr, &x->v[i].conditions[j]);
 		x->v[i].met = x->v[i].met || met;
 		excluded = excluded || met;
 	}
@@ -277,27 +313,27 @@ static bool is_excluded(const struct fb_testcase *testcase, const struct axis *a
 static int read_entry(struct fb_plan_reader *r, const struct fb_yaml *entry, size_t *cap)
 {
 	FB_CLEANUP(exclusions_release) struct exclusions exclusions = {0};
-	FB_CLEANUP(fb_freep) struct axis *axes = NULL;
+	FB_CLEANUP(axes_release) struct axes axes = {0};
 	const struct fb_testcase *testcase = NULL;
-	size_t nr = 0, before = r->plan->nr_cells, i;
+	size_t before = r->plan->nr_cells, i;
 
 	if (entry->kind != FB_YAML_MAP)
 		return fb_plan_at(r, entry,
 				  "matrix: 'testcase: NAME' and its parameters are expected");
 	if (read_testcase(r, entry, &testcase) < 0)
 		return -1;
-	axes = fb_xcalloc(entry->nr / 2 + 1, sizeof(*axes));
-	if (read_axes(r, entry, axes, &nr) < 0 ||
-	    read_exclusions(r, testcase, entry, &exclusions) < 0)
+	axes.v = fb_xcalloc(entry->nr / 2 + 1, sizeof(*axes.v));
+	if (read_axes(r, entry, axes.v, &axes.nr) < 0 ||
+	    read_exclusions(r, testcase, entry, &axes, &exclusions) < 0)
 		return -1;
 	do {
-		if (!is_excluded(testcase, axes, nr, &exclusions) &&
-		    add_cell(r, testcase, entry, axes, nr, cap) < 0)
+		if (!is_excluded(&exclusions) &&
+		    add_cell(r, testcase, entry, axes.v, axes.nr, cap) < 0)
 			return -1;
-		for (i = nr; i > 0; i--) {
-			if (++axes[i - 1].at < axes[i - 1].nr)
+		for (i = axes.nr; i > 0; i--) {
+			if (++axes.v[i - 1].at < axes.v[i - 1].nr)
 				break;
-			axes[i - 1].at = 0;
+			axes.v[i - 1].at = 0;
 		}
 	} while (i > 0);
 	for (i = 0; i < exclusions.nr; i++)
