@@ -36,6 +36,8 @@ static const struct tool {
 	{"mkfs.f2fs", "f2fs-tools", "cells with fs: f2fs (optional)"},
 	{"fio", "fio", "testcase fio"},
 	{"sysbench", "sysbench", "testcase sysbench-fileio"},
+	{"dbench", "dbench", "testcase dbench (optional)"},
+	{"fs_mark", "fsmark", "testcase fsmark (optional)"},
 };
 
 static void add(json_t *rows, const char *what, const char *state, const char *note)

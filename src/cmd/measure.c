@@ -62,8 +62,10 @@ static void print_unavailable(const json_t *told, struct fb_str *out)
 	size_t i;
 
 	json_array_foreach(told, i, v)
+	{
 		fb_str_addf(out, "%s  UNAVAILABLE: %s\n", fb_json_str(v, "text"),
 			    fb_json_str(v, "unavailable"));
+	}
 }
 
 /* A testcase says in one of these how long it runs; that of the host's clock is not known. */
