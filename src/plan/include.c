@@ -2,7 +2,6 @@
 /* `include:` in a plan: other plans, or parts of them, that it builds on. */
 #include "src/plan/include.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,21 +19,6 @@ struct expander {
 	int depth;
 	struct fb_error *err;
 };
-
-static int at(const struct expander *x, const struct fb_yaml *node, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static int at(const struct expander *x, const struct fb_yaml *node, const char *fmt, ...)
-{
-	FB_CLEANUP(fb_freep) char *text = NULL;
-	va_list ap;
-
-	va_start(ap, fmt);
-	text = fb_xvasprintf(fmt, ap);
-	va_end(ap);
-	return fb_error_set(x->err, FB_ERROR_INPUT, "%s:%d:%d: %s", node->file, node->line,
-			    node->column, text);
-}
 
 char *fb_include_resolve(const char *from, const char *path)
 {
@@ -156,34 +140,37 @@ static int read_file(struct expander *x, const struct fb_yaml *node, const char 
 
 	*ret = NULL;
 	if (!real || stat(real, &st) < 0)
-		return at(x, node, "no file '%s' that can be read", name);
+		return fb_yaml_at(node, x->err, "no file '%s' that can be read", name);
 	if (!S_ISREG(st.st_mode))
-		return at(x, node, "'%s' is not a file", name);
+		return fb_yaml_at(node, x->err, "'%s' is not a file", name);
 	for (int i = 0; i < x->depth; i++)
 		if (x->open[i] && !strcmp(x->open[i], real)) {
 			FB_CLEANUP(fb_freep) char *cycle = cycle_text(x, i);
 
-			return at(x, node, "a cycle of includes: %s", cycle);
+			return fb_yaml_at(node, x->err, "a cycle of includes: %s", cycle);
 		}
 	for (char **r = x->real; r && *r; r++)
 		if (!strcmp(*r, real))
 			return 0;
 	if (x->depth > FB_INCLUDE_DEPTH_MAX)
-		return at(x, node, "included deeper than %d files", FB_INCLUDE_DEPTH_MAX);
+		return fb_yaml_at(node, x->err, "included deeper than %d files",
+				  FB_INCLUDE_DEPTH_MAX);
 	nr = x->real ? fb_strv_len(x->real) : 0;
 	if (nr == FB_INCLUDE_FILES_MAX)
-		return at(x, node, "more than %d files are included", FB_INCLUDE_FILES_MAX);
+		return fb_yaml_at(node, x->err, "more than %d files are included",
+				  FB_INCLUDE_FILES_MAX);
 	if (fb_file_read(real, FB_YAML_SIZE_MAX, &text, x->err) < 0)
-		return fb_error_wrap(x->err, "%s:%d:%d", node->file, node->line, node->column);
+		return fb_yaml_wrap_at(node, x->err);
 	fb_strv_add(&x->real, real);
 	fb_strv_add(&x->all->names, name);
 	if (fb_yaml_parse(fb_str_cstr(&text), text.len, x->all->names[nr], &map, x->err) < 0)
 		return -1;
 	if (map->kind != FB_YAML_MAP)
-		return at(x, map, "an included plan: a map (key: value) is expected");
+		return fb_yaml_at(map, x->err, "an included plan: a map (key: value) is expected");
 	matrix = fb_yaml_get(map, "matrix");
 	if (matrix && matrix->kind != FB_YAML_LIST)
-		return at(x, matrix, "matrix: a list of '- testcase: NAME' is expected");
+		return fb_yaml_at(matrix, x->err,
+				  "matrix: a list of '- testcase: NAME' is expected");
 	/* Before what it includes itself is in it, whose paths lead from elsewhere. */
 	rewrite_paths(map, path);
 	x->open[x->depth] = x->real[nr];
@@ -203,7 +190,7 @@ static int add_file(struct expander *x, const struct fb_yaml *node, const char *
 	struct fb_yaml *map;
 
 	if (node->kind != FB_YAML_SCALAR || !*node->text)
-		return at(x, node, "include: a file or a list of files is expected");
+		return fb_yaml_at(node, x->err, "include: a file or a list of files is expected");
 	path = fb_include_resolve(from, node->text);
 	if (read_file(x, node, path, &map) < 0)
 		return -1;

@@ -84,7 +84,7 @@ static int check_needs(struct fb_plan_reader *r, const struct fb_cell *cell,
 	for (size_t i = 0; i < nr; i++)
 		if (!strcmp(axes[i].key->text, param))
 			node = axis_value(&axes[i]);
-	return fb_plan_at(r, node, "%s", why);
+	return fb_yaml_at(node, r->err, "%s", why);
 }
 
 static int add_cell(struct fb_plan_reader *r, const struct fb_testcase *testcase,
@@ -97,7 +97,7 @@ static int add_cell(struct fb_plan_reader *r, const struct fb_testcase *testcase
 	for (size_t i = 0; i < nr; i++)
 		params[i] = (struct fb_param){axes[i].key->text, axis_value(&axes[i])->text};
 	if (fb_cell_new(testcase, params, nr, &cell, &bad, r->err) < 0)
-		return fb_plan_wrap_at(r, blame(r, testcase, entry, axes, nr, bad));
+		return fb_yaml_wrap_at(blame(r, testcase, entry, axes, nr, bad), r->err);
 	FB_GROW(r->plan->cells, r->plan->nr_cells, *cap);
 	r->plan->cells[r->plan->nr_cells++] = cell;
 	return r->stored ? 0 : check_needs(r, &cell, entry, axes, nr);
@@ -116,24 +116,24 @@ static int read_axes(struct fb_plan_reader *r, const struct fb_yaml *entry, stru
 			continue;
 		*a = (struct axis){entry->child[i], entry->child[i + 1], 1, 0};
 		if (a->value->kind == FB_YAML_MAP)
-			return fb_plan_at(r, a->value,
+			return fb_yaml_at(a->value, r->err,
 					  "a value or a list of values is expected, not a map");
 		if (a->value->kind == FB_YAML_LIST) {
 			a->nr = a->value->nr;
 			if (!a->nr)
-				return fb_plan_at(r, a->value, "an empty list makes no cell");
+				return fb_yaml_at(a->value, r->err, "an empty list makes no cell");
 			for (size_t j = 0; j < a->nr; j++)
 				if (a->value->child[j]->kind != FB_YAML_SCALAR)
-					return fb_plan_at(r, a->value->child[j],
+					return fb_yaml_at(a->value->child[j], r->err,
 							  "a single value is expected in a list");
 		}
 		if (a->nr > CELLS_MAX / product)
-			return fb_plan_at(r, entry, "more than %d cells", CELLS_MAX);
+			return fb_yaml_at(entry, r->err, "more than %d cells", CELLS_MAX);
 		product *= a->nr;
 		nr++;
 	}
 	if (r->plan->nr_cells + product > CELLS_MAX)
-		return fb_plan_at(r, entry, "more than %d cells in all", CELLS_MAX);
+		return fb_yaml_at(entry, r->err, "more than %d cells in all", CELLS_MAX);
 	*ret_nr = nr;
 	return 0;
 }
@@ -147,7 +147,7 @@ static int read_testcase(struct fb_plan_reader *r, const struct fb_yaml *entry,
 	const char *name, *hint;
 
 	if (!node)
-		return fb_plan_at(r, entry, "'testcase' is missing");
+		return fb_yaml_at(entry, r->err, "'testcase' is missing");
 	if (fb_plan_text_of(r, node, &name) < 0)
 		return -1;
 	*ret = fb_testcase_find(name);
@@ -160,9 +160,10 @@ static int read_testcase(struct fb_plan_reader *r, const struct fb_yaml *entry,
 	}
 	hint = fb_nearest_get(&near);
 	if (hint)
-		fb_plan_at(r, node, "unknown testcase '%.64s'; did you mean '%s'?", name, hint);
+		fb_yaml_at(node, r->err, "unknown testcase '%.64s'; did you mean '%s'?", name,
+			   hint);
 	else
-		fb_plan_at(r, node, "unknown testcase '%.64s'; there are: %s", name,
+		fb_yaml_at(node, r->err, "unknown testcase '%.64s'; there are: %s", name,
 			   fb_str_cstr(&list));
 	fb_str_release(&list);
 	return -1;
@@ -226,10 +227,10 @@ static int add_value(struct fb_plan_reader *r, const struct fb_testcase *testcas
 	struct fb_error ignored = FB_ERROR_INIT;
 
 	if (value->kind != FB_YAML_SCALAR)
-		return fb_plan_at(r, value, "a single value is expected here");
+		return fb_yaml_at(value, r->err, "a single value is expected here");
 	normal = fb_param_normal(testcase, key->text, value->text, r->err);
 	if (!normal)
-		return fb_plan_wrap_at(r, has_param(testcase, key->text) ? value : key);
+		return fb_yaml_wrap_at(has_param(testcase, key->text) ? value : key, r->err);
 	if (!c->axis)
 		def = fb_param_normal(testcase, key->text, NULL, &ignored);
 	if (def && !strcmp(def, normal))
@@ -244,7 +245,7 @@ static int read_exclusion(struct fb_plan_reader *r, const struct fb_testcase *te
 			  const struct axes *axes, const struct fb_yaml *map, struct exclusion *ret)
 {
 	if (map->kind != FB_YAML_MAP || !map->nr)
-		return fb_plan_at(r, map,
+		return fb_yaml_at(map, r->err,
 				  "exclude: maps such as {fs: ext4, bs: [4k, 64k]} are "
 				  "expected");
 	ret->map = map;
@@ -255,7 +256,7 @@ static int read_exclusion(struct fb_plan_reader *r, const struct fb_testcase *te
 		struct condition *c = &ret->conditions[ret->nr++];
 
 		if (list && !value->nr)
-			return fb_plan_at(r, value, "an empty list excludes nothing");
+			return fb_yaml_at(value, r->err, "an empty list excludes nothing");
 		for (size_t j = 0; j < axes->nr; j++)
 			if (!strcmp(axes->v[j].key->text, key->text))
 				c->axis = &axes->v[j];
@@ -318,7 +319,7 @@ static int read_entry(struct fb_plan_reader *r, const struct fb_yaml *entry, siz
 	size_t before = r->plan->nr_cells, i;
 
 	if (entry->kind != FB_YAML_MAP)
-		return fb_plan_at(r, entry,
+		return fb_yaml_at(entry, r->err,
 				  "matrix: 'testcase: NAME' and its parameters are expected");
 	if (read_testcase(r, entry, &testcase) < 0)
 		return -1;
@@ -338,9 +339,10 @@ static int read_entry(struct fb_plan_reader *r, const struct fb_yaml *entry, siz
 	} while (i > 0);
 	for (i = 0; i < exclusions.nr; i++)
 		if (!exclusions.v[i].met)
-			return fb_plan_at(r, exclusions.v[i].map, "exclude: no cell is like that");
+			return fb_yaml_at(exclusions.v[i].map, r->err,
+					  "exclude: no cell is like that");
 	if (r->plan->nr_cells == before)
-		return fb_plan_at(r, fb_yaml_get(entry, "exclude"), "exclude: leaves no cell");
+		return fb_yaml_at(fb_yaml_get(entry, "exclude"), r->err, "exclude: leaves no cell");
 	return 0;
 }
 
@@ -378,7 +380,7 @@ static int check_distinct(struct fb_plan_reader *r, const struct fb_yaml *matrix
 
 		while (e + 1 < matrix->nr && first_cell[e + 1] <= twice)
 			e++;
-		return fb_plan_at(r, matrix->child[e], "the cell '%s' is there twice", label);
+		return fb_yaml_at(matrix->child[e], r->err, "the cell '%s' is there twice", label);
 	}
 	return 0;
 }
@@ -389,9 +391,9 @@ int fb_plan_read_matrix(struct fb_plan_reader *r, const struct fb_yaml *node)
 	size_t cap = 0;
 
 	if (node->kind != FB_YAML_LIST)
-		return fb_plan_at(r, node, "matrix: a list of '- testcase: NAME' is expected");
+		return fb_yaml_at(node, r->err, "matrix: a list of '- testcase: NAME' is expected");
 	if (!node->nr)
-		return fb_plan_at(r, node, "matrix: at least one testcase is expected");
+		return fb_yaml_at(node, r->err, "matrix: at least one testcase is expected");
 	first_cell = fb_xcalloc(node->nr, sizeof(*first_cell));
 	for (size_t i = 0; i < node->nr; i++) {
 		first_cell[i] = r->plan->nr_cells;

@@ -4,7 +4,6 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,32 +21,15 @@
 #define CELLS_SHOWN  8
 #define FRAGMENT_MAX (1 << 20) /* bytes */
 
-int fb_plan_at(struct fb_plan_reader *r, const struct fb_yaml *node, const char *fmt, ...)
-{
-	FB_CLEANUP(fb_freep) char *text = NULL;
-	va_list ap;
-
-	va_start(ap, fmt);
-	text = fb_xvasprintf(fmt, ap);
-	va_end(ap);
-	return fb_error_set(r->err, FB_ERROR_INPUT, "%s:%d:%d: %s", node->file, node->line,
-			    node->column, text);
-}
-
-int fb_plan_wrap_at(struct fb_plan_reader *r, const struct fb_yaml *node)
-{
-	return fb_error_wrap(r->err, "%s:%d:%d", node->file, node->line, node->column);
-}
-
 /* --- values ------------------------------------------------------------------------------ */
 
 int fb_plan_text_of(struct fb_plan_reader *r, const struct fb_yaml *node, const char **ret)
 {
 	if (node->kind != FB_YAML_SCALAR)
-		return fb_plan_at(r, node, "a single value is expected, not a %s",
+		return fb_yaml_at(node, r->err, "a single value is expected, not a %s",
 				  node->kind == FB_YAML_LIST ? "list" : "map");
 	if (!*node->text)
-		return fb_plan_at(r, node, "a value is missing");
+		return fb_yaml_at(node, r->err, "a value is missing");
 	*ret = node->text;
 	return 0;
 }
@@ -59,7 +41,7 @@ static int u64_of(struct fb_plan_reader *r, const struct fb_yaml *node, uint64_t
 
 	if (fb_plan_text_of(r, node, &text) < 0)
 		return -1;
-	return fb_parse_u64(text, min, max, ret, r->err) < 0 ? fb_plan_wrap_at(r, node) : 0;
+	return fb_parse_u64(text, min, max, ret, r->err) < 0 ? fb_yaml_wrap_at(node, r->err) : 0;
 }
 
 static int size_of(struct fb_plan_reader *r, const struct fb_yaml *node, uint64_t min_b,
@@ -71,9 +53,9 @@ static int size_of(struct fb_plan_reader *r, const struct fb_yaml *node, uint64_
 	if (fb_plan_text_of(r, node, &text) < 0)
 		return -1;
 	if (fb_parse_size(text, &b, r->err) < 0)
-		return fb_plan_wrap_at(r, node);
+		return fb_yaml_wrap_at(node, r->err);
 	if (b < min_b || b > max_b)
-		return fb_plan_at(r, node, "'%.32s' is not from %s", text, range);
+		return fb_yaml_at(node, r->err, "'%.32s' is not from %s", text, range);
 	*ret_b = b;
 	return 0;
 }
@@ -86,9 +68,9 @@ static int duration_of(struct fb_plan_reader *r, const struct fb_yaml *node, int
 	if (fb_plan_text_of(r, node, &text) < 0)
 		return -1;
 	if (fb_parse_duration(text, &ns, r->err) < 0)
-		return fb_plan_wrap_at(r, node);
+		return fb_yaml_wrap_at(node, r->err);
 	if (ns < FB_NS_PER_S || ns > 365 * 86400 * FB_NS_PER_S)
-		return fb_plan_at(r, node, "'%.32s' is not from 1s to 365d", text);
+		return fb_yaml_at(node, r->err, "'%.32s' is not from 1s to 365d", text);
 	*ret_ns = ns;
 	return 0;
 }
@@ -144,7 +126,7 @@ static int check_keys(struct fb_plan_reader *r, const struct fb_yaml *map, const
 		      const char *const *known)
 {
 	if (map->kind != FB_YAML_MAP)
-		return fb_plan_at(r, map, "%s: a map (key: value) is expected", what);
+		return fb_yaml_at(map, r->err, "%s: a map (key: value) is expected", what);
 	for (size_t i = 0; i < map->nr; i += 2) {
 		const struct fb_yaml *key = map->child[i];
 		struct fb_nearest near = {.name = key->text};
@@ -159,10 +141,10 @@ static int check_keys(struct fb_plan_reader *r, const struct fb_yaml *map, const
 		}
 		hint = fb_nearest_get(&near);
 		if (!found && hint)
-			fb_plan_at(r, key, "unknown key '%.64s'; did you mean '%s'?", key->text,
-				   hint);
+			fb_yaml_at(key, r->err, "unknown key '%.64s'; did you mean '%s'?",
+				   key->text, hint);
 		else if (!found)
-			fb_plan_at(r, key, "unknown key '%.64s'; known here: %s", key->text,
+			fb_yaml_at(key, r->err, "unknown key '%.64s'; known here: %s", key->text,
 				   fb_str_cstr(&list));
 		fb_str_release(&list);
 		if (!found)
@@ -177,11 +159,12 @@ static int items_of(struct fb_plan_reader *r, const struct fb_yaml *node,
 		    const struct fb_yaml **single)
 {
 	if (node->kind == FB_YAML_MAP)
-		return fb_plan_at(r, node, "a value or a list of values is expected, not a map");
+		return fb_yaml_at(node, r->err,
+				  "a value or a list of values is expected, not a map");
 	*single = node;
 	*ret = node->kind == FB_YAML_LIST ? (const struct fb_yaml *const *)node->child : single;
 	*ret_nr = node->kind == FB_YAML_LIST ? node->nr : 1;
-	return *ret_nr > LIST_MAX ? fb_plan_at(r, node, "more than %d", LIST_MAX) : 0;
+	return *ret_nr > LIST_MAX ? fb_yaml_at(node, r->err, "more than %d", LIST_MAX) : 0;
 }
 
 static int check_file(struct fb_plan_reader *r, const struct fb_yaml *node, const char *path)
@@ -191,9 +174,9 @@ static int check_file(struct fb_plan_reader *r, const struct fb_yaml *node, cons
 	if (r->stored)
 		return 0;
 	if (stat(path, &st) < 0 || access(path, R_OK) < 0)
-		return fb_plan_at(r, node, "no file '%s' that can be read", path);
+		return fb_yaml_at(node, r->err, "no file '%s' that can be read", path);
 	if (!S_ISREG(st.st_mode))
-		return fb_plan_at(r, node, "'%s' is not a file", path);
+		return fb_yaml_at(node, r->err, "'%s' is not a file", path);
 	return 0;
 }
 
@@ -209,8 +192,8 @@ static int read_machine(struct fb_plan_reader *r, const struct fb_yaml *node)
 		return -1;
 	near = (struct fb_nearest){.name = text};
 	if (!strcmp(text, "ssh") || fb_str_has_prefix(text, "ssh:"))
-		return fb_plan_at(
-			r, node,
+		return fb_yaml_at(
+			node, r->err,
 			"machine 'ssh' does not exist yet; there are deterministic, kvm, tcg, "
 			"command");
 	for (size_t i = 0; i < FB_ARRAY_SIZE(kinds); i++) {
@@ -222,9 +205,9 @@ static int read_machine(struct fb_plan_reader *r, const struct fb_yaml *node)
 	}
 	hint = fb_nearest_get(&near);
 	if (hint)
-		return fb_plan_at(r, node, "unknown machine '%.64s'; did you mean '%s'?", text,
+		return fb_yaml_at(node, r->err, "unknown machine '%.64s'; did you mean '%s'?", text,
 				  hint);
-	return fb_plan_at(r, node,
+	return fb_yaml_at(node, r->err,
 			  "unknown machine '%.64s'; there are deterministic, kvm, tcg, command",
 			  text);
 }
@@ -276,16 +259,17 @@ static int read_fragment(struct fb_plan_reader *r, const struct fb_yaml *node)
 		path = fb_xasprintf("%s/%s.config", r->kconfig_dir, name);
 		if (!r->stored && access(path, R_OK) < 0) {
 			names = fragment_names(r->kconfig_dir);
-			return fb_plan_at(r, node, "no kconfig fragment '%.64s'; there are: %s",
-					  name, names);
+			return fb_yaml_at(node, r->err,
+					  "no kconfig fragment '%.64s'; there are: %s", name,
+					  names);
 		}
 	}
 	for (char **f = r->plan->fragments; f && *f; f++)
 		if (!strcmp(*f, path))
-			return fb_plan_at(r, node, "'%.64s' is listed twice", name);
+			return fb_yaml_at(node, r->err, "'%.64s' is listed twice", name);
 	if (!r->stored) {
 		if (fb_file_read(path, FRAGMENT_MAX, &r->fragments, r->err) < 0)
-			return fb_plan_wrap_at(r, node);
+			return fb_yaml_wrap_at(node, r->err);
 		fb_str_addc(&r->fragments, '\n');
 	}
 	fb_strv_add(&r->plan->fragments, path);
@@ -301,7 +285,7 @@ static int read_kconfig(struct fb_plan_reader *r, const struct fb_yaml *node)
 	if (items_of(r, node, &items, &nr, &single) < 0)
 		return -1;
 	if (!nr)
-		return fb_plan_at(r, node, "kconfig: names at least one fragment");
+		return fb_yaml_at(node, r->err, "kconfig: names at least one fragment");
 	for (size_t i = 0; i < nr; i++)
 		if (read_fragment(r, items[i]) < 0)
 			return -1;
@@ -315,7 +299,7 @@ static int read_config(struct fb_plan_reader *r, const struct fb_yaml *node)
 	const char *text;
 
 	if (fb_yaml_get(r->root, "kconfig"))
-		return fb_plan_at(r, node, "config and kconfig: only one of them");
+		return fb_yaml_at(node, r->err, "config and kconfig: only one of them");
 	if (fb_plan_text_of(r, node, &text) < 0)
 		return -1;
 	if (!strcmp(text, "defconfig")) {
@@ -340,19 +324,19 @@ static int read_disk(struct fb_plan_reader *r, const struct fb_yaml *node)
 		return -1;
 	/* null_blk is given its size in MiB. */
 	if (r->plan->disk_b % (1 << 20))
-		return fb_plan_at(r, node, "not a whole number of MiB");
+		return fb_yaml_at(node, r->err, "not a whole number of MiB");
 	return 0;
 }
 
 static int read_cmdline(struct fb_plan_reader *r, const struct fb_yaml *node)
 {
 	if (node->kind != FB_YAML_SCALAR)
-		return fb_plan_at(r, node, "cmdline: a text is expected");
+		return fb_yaml_at(node, r->err, "cmdline: a text is expected");
 	if (strlen(node->text) > CMDLINE_MAX)
-		return fb_plan_at(r, node, "cmdline: longer than %d bytes", CMDLINE_MAX);
+		return fb_yaml_at(node, r->err, "cmdline: longer than %d bytes", CMDLINE_MAX);
 	for (const char *p = node->text; *p; p++)
 		if (*p < 0x20 || *p > 0x7e)
-			return fb_plan_at(r, node, "cmdline: only printable ASCII");
+			return fb_yaml_at(node, r->err, "cmdline: only printable ASCII");
 	free(r->plan->cmdline);
 	r->plan->cmdline = fb_xstrdup(node->text);
 	return 0;
@@ -361,9 +345,9 @@ static int read_cmdline(struct fb_plan_reader *r, const struct fb_yaml *node)
 static int read_sysctl(struct fb_plan_reader *r, const struct fb_yaml *node)
 {
 	if (node->kind != FB_YAML_MAP)
-		return fb_plan_at(r, node, "sysctl: a map (name: value) is expected");
+		return fb_yaml_at(node, r->err, "sysctl: a map (name: value) is expected");
 	if (node->nr / 2 > LIST_MAX)
-		return fb_plan_at(r, node, "more than %d", LIST_MAX);
+		return fb_yaml_at(node, r->err, "more than %d", LIST_MAX);
 	for (size_t i = 0; i < node->nr; i += 2) {
 		FB_CLEANUP(fb_freep) char *line = NULL;
 		const struct fb_yaml *key = node->child[i];
@@ -372,14 +356,15 @@ static int read_sysctl(struct fb_plan_reader *r, const struct fb_yaml *node)
 		/* It becomes a path under /proc/sys. */
 		if (!*key->text || strlen(key->text) > 128 || strstr(key->text, "..") ||
 		    *key->text == '/' || *key->text == '.')
-			return fb_plan_at(r, key, "'%.64s' is not a sysctl", key->text);
+			return fb_yaml_at(key, r->err, "'%.64s' is not a sysctl", key->text);
 		for (const char *p = key->text; *p; p++)
 			if (!isalnum((unsigned char)*p) && !strchr("._-/", *p))
-				return fb_plan_at(r, key, "'%.64s' is not a sysctl", key->text);
+				return fb_yaml_at(key, r->err, "'%.64s' is not a sysctl",
+						  key->text);
 		if (fb_plan_text_of(r, node->child[i + 1], &value) < 0)
 			return -1;
 		if (strlen(value) > 256 || strpbrk(value, "\r\n"))
-			return fb_plan_at(r, node->child[i + 1],
+			return fb_yaml_at(node->child[i + 1], r->err,
 					  "not one line of at most 256 bytes");
 		line = fb_xasprintf("%s=%s", key->text, value);
 		fb_strv_add(&r->plan->sysctl, line);
@@ -424,7 +409,7 @@ static int read_boots(struct fb_plan_reader *r, const struct fb_yaml *node)
 	if (n && u64_of(r, n, 1, 10000, &max) < 0)
 		return -1;
 	if (min > max)
-		return fb_plan_at(r, node, "boots: min %llu is more than max %llu",
+		return fb_yaml_at(node, r->err, "boots: min %llu is more than max %llu",
 				  (unsigned long long)min, (unsigned long long)max);
 	r->plan->boots_min = (unsigned)min;
 	r->plan->boots_max = (unsigned)max;
@@ -469,8 +454,9 @@ static int read_confidence(struct fb_plan_reader *r, const struct fb_yaml *node)
 
 	if (fb_plan_text_of(r, node, &text) < 0)
 		return -1;
-	return fb_plan_confidence(text, &r->plan->confidence, r->err) < 0 ? fb_plan_wrap_at(r, node)
-									  : 0;
+	return fb_plan_confidence(text, &r->plan->confidence, r->err) < 0
+		       ? fb_yaml_wrap_at(node, r->err)
+		       : 0;
 }
 
 static int read_min_effect(struct fb_plan_reader *r, const struct fb_yaml *node)
@@ -479,8 +465,9 @@ static int read_min_effect(struct fb_plan_reader *r, const struct fb_yaml *node)
 
 	if (fb_plan_text_of(r, node, &text) < 0)
 		return -1;
-	return fb_plan_min_effect(text, &r->plan->min_effect, r->err) < 0 ? fb_plan_wrap_at(r, node)
-									  : 0;
+	return fb_plan_min_effect(text, &r->plan->min_effect, r->err) < 0
+		       ? fb_yaml_wrap_at(node, r->err)
+		       : 0;
 }
 
 /* --- what a bisection follows ------------------------------------------------------------ */
@@ -555,7 +542,7 @@ static int read_bisect_cell(struct fb_plan_reader *r, const struct fb_yaml *node
 	FB_CLEANUP(fb_freep) char *list = NULL;
 
 	if (node->kind != FB_YAML_MAP)
-		return fb_plan_at(r, node,
+		return fb_yaml_at(node, r->err,
 				  "cell: a map such as {testcase: fio, fs: ext4} is expected");
 	for (size_t i = 0; i < r->plan->nr_cells; i++)
 		chosen[i] = true;
@@ -565,15 +552,16 @@ static int read_bisect_cell(struct fb_plan_reader *r, const struct fb_yaml *node
 		if (fb_plan_text_of(r, node->child[i + 1], &value) < 0)
 			return -1;
 		if (narrow(r->plan, node->child[i]->text, value, chosen, r->err) < 0)
-			return fb_plan_wrap_at(r, node->child[i]);
+			return fb_yaml_wrap_at(node->child[i], r->err);
 	}
 	r->plan->bisect_cell = only(r->plan, chosen);
 	if (r->plan->bisect_cell >= 0)
 		return 0;
 	list = cell_list(r->plan, r->plan->bisect_cell == -2 ? chosen : NULL);
 	return r->plan->bisect_cell == -2
-		       ? fb_plan_at(r, node, "several cells of the matrix match: %s", list)
-		       : fb_plan_at(r, node, "no cell of the matrix matches; there are: %s", list);
+		       ? fb_yaml_at(node, r->err, "several cells of the matrix match: %s", list)
+		       : fb_yaml_at(node, r->err, "no cell of the matrix matches; there are: %s",
+				    list);
 }
 
 static bool is_counter(const char *metric)
@@ -616,7 +604,7 @@ static int read_bisect_metric(struct fb_plan_reader *r, const struct fb_yaml *no
 	if (fb_plan_text_of(r, node, &name) < 0)
 		return -1;
 	if (fb_plan_check_metric(r->plan, r->plan->bisect_cell, name, &why) < 0)
-		return fb_plan_at(r, node, "%s", why.text);
+		return fb_yaml_at(node, r->err, "%s", why.text);
 	r->plan->bisect_metric = fb_xstrdup(name);
 	return 0;
 }
@@ -668,11 +656,11 @@ static int check_whole(struct fb_plan_reader *r)
 	bool command = !strcmp(plan->machine, "command");
 
 	if (!plan->nr_cells)
-		return fb_plan_at(r, r->root, "'matrix' is missing: what to run");
+		return fb_yaml_at(r->root, r->err, "'matrix' is missing: what to run");
 	if (!command) {
 		if (!plan->config_base)
-			return fb_plan_at(
-				r, r->root,
+			return fb_yaml_at(
+				r->root, r->err,
 				"'kconfig' or 'config' is missing: how to configure the kernel");
 		return 0;
 	}
@@ -680,15 +668,15 @@ static int check_whole(struct fb_plan_reader *r)
 		const struct fb_yaml *node = fb_yaml_get(r->root, keys[i].key);
 
 		if (node && keys[i].not_command)
-			return fb_plan_at(r, node, "%s: machine 'command' %s", keys[i].key,
+			return fb_yaml_at(node, r->err, "%s: machine 'command' %s", keys[i].key,
 					  keys[i].not_command);
 	}
 	plan->config_base = fb_xstrdup("tinyconfig");
 	for (size_t i = 0; i < plan->nr_cells; i++)
 		if (strcmp(plan->cells[i].testcase->name, "command") ||
 		    strcmp(fb_cell_get(&plan->cells[i], "fs"), "none"))
-			return fb_plan_at(
-				r, fb_yaml_get(r->root, "matrix"),
+			return fb_yaml_at(
+				fb_yaml_get(r->root, "matrix"), r->err,
 				"machine 'command' runs only testcase 'command', without 'fs'");
 	return 0;
 }

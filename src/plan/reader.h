@@ -17,13 +17,6 @@ struct fb_plan_reader {
 	struct fb_error *err;
 };
 
-/** fb_plan_at() - FB_ERROR_INPUT with the place of @node in front; -1. */
-int fb_plan_at(struct fb_plan_reader *r, const struct fb_yaml *node, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-/** fb_plan_wrap_at() - Put the place of @node in front of the error that is set; -1. */
-int fb_plan_wrap_at(struct fb_plan_reader *r, const struct fb_yaml *node);
-
 /** fb_plan_text_of() - The text of a scalar that is not empty; borrowed. */
 int fb_plan_text_of(struct fb_plan_reader *r, const struct fb_yaml *node, const char **ret);
 

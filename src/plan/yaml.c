@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <libfyaml.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,23 @@ void fb_yaml_freep(struct fb_yaml **node)
 {
 	fb_yaml_free(*node);
 	*node = NULL;
+}
+
+int fb_yaml_at(const struct fb_yaml *node, struct fb_error *err, const char *fmt, ...)
+{
+	FB_CLEANUP(fb_freep) char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	text = fb_xvasprintf(fmt, ap);
+	va_end(ap);
+	return fb_error_set(err, FB_ERROR_INPUT, "%s:%d:%d: %s", node->file, node->line,
+			    node->column, text);
+}
+
+int fb_yaml_wrap_at(const struct fb_yaml *node, struct fb_error *err)
+{
+	return fb_error_wrap(err, "%s:%d:%d", node->file, node->line, node->column);
 }
 
 static void write_text(const char *text, struct fb_str *out)

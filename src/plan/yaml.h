@@ -52,6 +52,13 @@ void fb_yaml_freep(struct fb_yaml **node);
  */
 void fb_yaml_write(const struct fb_yaml *map, struct fb_str *out);
 
+/** fb_yaml_at() - FB_ERROR_INPUT with "FILE:LINE:COLUMN: " of @node in front; -1. */
+int fb_yaml_at(const struct fb_yaml *node, struct fb_error *err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/** fb_yaml_wrap_at() - Put the place of @node in front of the error that is set; -1. */
+int fb_yaml_wrap_at(const struct fb_yaml *node, struct fb_error *err);
+
 /** fb_yaml_get() - The value of a key of a map, or NULL. */
 const struct fb_yaml *fb_yaml_get(const struct fb_yaml *map, const char *key);
 
