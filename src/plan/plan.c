@@ -37,7 +37,7 @@ int fb_plan_text_of(struct fb_plan_reader *r, const struct fb_yaml *node, const 
 static int u64_of(struct fb_plan_reader *r, const struct fb_yaml *node, uint64_t min, uint64_t max,
 		  uint64_t *ret)
 {
-	const char *text;
+	const char *text = NULL;
 
 	if (fb_plan_text_of(r, node, &text) < 0)
 		return -1;
