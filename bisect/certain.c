@@ -95,26 +95,52 @@ static bool bases_are_settled(struct fb_search *s)
 	return true;
 }
 
-/* Weights of the clusters: equal shares for what contradicts nothing. Returns how many that is. */
+/* The hints about all nodes of an image. */
+static double hint_of(const struct fb_search *s, uint32_t v)
+{
+	uint32_t w = v;
+	double hint = 0;
+
+	do {
+		hint += s->node[w].hint;
+		w = s->node[w].next;
+	} while (w != v);
+	return hint;
+}
+
+/*
+ * Weights of the clusters: equal shares for what contradicts no verdict, times what hints say.
+ * Returns how many candidates that is.
+ */
 static uint32_t weigh(struct fb_search *s)
 {
+	double most = -INFINITY, sum = 0;
 	uint32_t nr = 0;
 
 	for (uint32_t k = 0; k < s->nr_cluster; k++)
-		s->cluster[k].weight = 1;
+		s->cluster[k].log_lik = 0;
 	for (size_t i = 0; i < s->nr_image; i++) {
 		int said = said_of(s, s->image[i].root);
+		double hint = hint_of(s, s->image[i].root);
 
-		for (uint32_t k = 0; k < s->nr_cluster; k++)
-			if (said != (fb_reached(s, s->cluster[k].first, i) ? SAID_NEW : SAID_OLD))
-				s->cluster[k].weight = 0;
+		for (uint32_t k = 0; k < s->nr_cluster; k++) {
+			bool new = fb_reached(s, s->cluster[k].first, i);
+
+			if (said && said != (new ? SAID_NEW : SAID_OLD))
+				s->cluster[k].log_lik = -INFINITY;
+			s->cluster[k].log_lik += new ? hint : 0;
+		}
 	}
-	for (uint32_t k = 0; k < s->nr_cluster; k++)
-		nr += s->cluster[k].weight > 0 ? s->cluster[k].size : 0;
 	for (uint32_t k = 0; k < s->nr_cluster; k++) {
-		s->cluster[k].log_lik = s->cluster[k].weight > 0 ? -log(nr) : -INFINITY;
+		most = fmax(most, s->cluster[k].log_lik);
+		nr += isfinite(s->cluster[k].log_lik) ? s->cluster[k].size : 0;
+	}
+	for (uint32_t k = 0; k < s->nr_cluster && nr; k++)
+		sum += s->cluster[k].size * exp(s->cluster[k].log_lik - most);
+	for (uint32_t k = 0; k < s->nr_cluster; k++) {
+		s->cluster[k].log_lik -= nr ? most + log(sum) : 0;
 		s->cluster[k].part[0] = s->cluster[k].log_lik;
-		s->cluster[k].weight /= nr;
+		s->cluster[k].weight = exp(s->cluster[k].log_lik);
 	}
 	return nr;
 }
@@ -163,6 +189,7 @@ static void conclude_contradiction(struct fb_search *s, const struct told *told)
 void fb_certain_search(struct fb_search *s)
 {
 	struct state *st = s->state;
+	uint32_t leader;
 	bool spent = s->params.max_total && s->nr_boots >= s->params.max_total;
 	struct told told;
 
@@ -179,7 +206,13 @@ void fb_certain_search(struct fb_search *s)
 	st->part_weight[0] = 1;
 	fb_sum_ancestors(s, 0);
 	fb_make_classes(s);
-	fb_leading_class(s);
+	leader = fb_leading_class(s);
+	if (s->nr_hints && s->class_mass[leader] >= s->params.confidence) {
+		fb_list_class(s, leader);
+		fb_conclude(s, st->nr_nodes > 1 ? FB_VERDICT_RANGE : FB_VERDICT_FOUND,
+			    s->class_mass[leader]);
+		return;
+	}
 	if (told.skipped >= SKIPS_TRY_END && ask_silent_end(s, &told))
 		return;
 	if (told.skipped >= SKIPS_GIVE_UP && !told.by_middle && list_mute_ends(s, &told)) {

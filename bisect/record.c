@@ -67,7 +67,7 @@ int fb_search_record(struct fb_search *s, uint32_t node, double value)
 		value = log(value);
 	}
 	n = &s->node[node];
-	rc = grow(&image, &s->cap_image, s->nr_boots + 1u, sizeof(*s->image));
+	rc = grow(&image, &s->cap_image, s->nr_boots + s->nr_hints + 1u, sizeof(*s->image));
 	s->image = image;
 	if (rc < 0)
 		return -1;
@@ -91,13 +91,37 @@ int fb_search_record(struct fb_search *s, uint32_t node, double value)
 	if (rc < 0 || (!n->nr && grow_reached(s) < 0))
 		return -1;
 	if (!n->nr) {
-		s->nr_measured++;
+		s->nr_measured += !n->hinted;
 		s->partitioned = false;
 		if (s->any_skip && n->role == ROLE_CANDIDATE)
 			fb_near_add(s->near, s->near_measured, s->index[node]);
 	}
 	n->value[n->nr++] = value;
 	s->nr_boots++;
+	s->state->valid = false;
+	return 0;
+}
+
+int fb_search_hint(struct fb_search *s, uint32_t node, double log_ratio)
+{
+	void *image = s->image;
+	struct node *n;
+	int rc;
+
+	if (node >= s->nr_nodes || s->params.scale != FB_SCALE_CERTAIN || !isfinite(log_ratio))
+		return -1;
+	n = &s->node[node];
+	if (n->role == ROLE_NONE)
+		return -1;
+	rc = grow(&image, &s->cap_image, s->nr_boots + s->nr_hints + 1u, sizeof(*s->image));
+	s->image = image;
+	if (rc < 0 || (!n->nr && !n->hinted && grow_reached(s) < 0))
+		return -1;
+	s->nr_measured += !n->nr && !n->hinted;
+	s->nr_hints++;
+	n->hinted = 1;
+	n->hint += log_ratio;
+	s->partitioned = false;
 	s->state->valid = false;
 	return 0;
 }
@@ -252,7 +276,22 @@ static void collect_image(struct fb_search *s, uint32_t root, size_t first)
 		im->candidate = FB_NO_NODE;
 	qsort(s->sorted + first, nr, sizeof(*s->sorted), compare_doubles);
 	im->sum.nr = nr;
-	im->sum.mean = fb_stats_mean(s->sorted + first, nr, &im->sum.ss);
+	im->sum.mean = im->sum.ss = 0;
+	if (nr)
+		im->sum.mean = fb_stats_mean(s->sorted + first, nr, &im->sum.ss);
+}
+
+/* Is there a boot of the image of @v, or a hint? */
+static bool is_heard_of(const struct fb_search *s, uint32_t v)
+{
+	uint32_t w = v;
+
+	do {
+		if (s->node[w].nr || s->node[w].hinted)
+			return true;
+		w = s->node[w].next;
+	} while (w != v);
+	return false;
 }
 
 void fb_collect_images(struct fb_search *s)
@@ -261,9 +300,7 @@ void fb_collect_images(struct fb_search *s)
 
 	s->nr_image = 0;
 	for (uint32_t v = 0; v < s->nr_nodes; v++) {
-		if (s->node[v].image != v || (s->node[v].next == v && !s->node[v].nr))
-			continue;
-		if (!fb_image_boots(s, v))
+		if (s->node[v].image != v || !is_heard_of(s, v))
 			continue;
 		collect_image(s, v, first);
 		first += s->image[s->nr_image - 1].sum.nr;

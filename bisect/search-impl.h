@@ -34,7 +34,8 @@ struct node {
 	uint32_t image; /* union-find: a lower index, or itself for the representative */
 	uint32_t next;	/* ring of the nodes with this image */
 	double cost;
-	unsigned char role, skip, good, base;
+	double hint; /* log ratio, new over old; CERTAIN only */
+	unsigned char role, skip, good, base, hinted;
 };
 
 /* For each part: the expected level of an image, and that of its square; sums, see steps.c. */
@@ -124,7 +125,7 @@ struct fb_search {
 	double min_shift;	      /* min_effect on the scale of the search */
 	uint32_t nr_nodes, good, bad; /* .good: the good end that is measured first */
 	struct node *node;
-	uint32_t nr_boots;
+	uint32_t nr_boots, nr_hints;
 
 	/* The candidates, numbered in the order of their nodes, with their parents among them. */
 	uint32_t nr_cand, nr_alive;

@@ -147,6 +147,17 @@ int fb_search_record(struct fb_search *search, uint32_t node, double value);
 int fb_search_record_counter(struct fb_search *search, uint32_t node, uint32_t counter,
 			     double value);
 
+/**
+ * fb_search_hint() - Something speaks for @node being on the new side; CERTAIN only.
+ * @log_ratio: log of its probability there over that on the old side; below 0 for the old side.
+ *	All hints about a node add up, in nats.
+ *
+ * With hints the answer may be one that only holds the confidence asked for.
+ *
+ * Return: 0, -1 when it is not usable.
+ */
+int fb_search_hint(struct fb_search *search, uint32_t node, double log_ratio);
+
 /** fb_search_skip() - @node cannot be measured. */
 int fb_search_skip(struct fb_search *search, uint32_t node);
 

@@ -393,6 +393,102 @@ static void the_order_of_recording_leaves_no_trace(void **state)
 	fb_dag_free(dag);
 }
 
+/* Bayes' rule by hand, over all candidates that contradict no verdict. */
+static void hints_weigh_as_bayes_rule_says(void **state)
+{
+	uint64_t rng = 1;
+
+	for (uint32_t round = 0; round < 100; round++) {
+		static struct graph g;
+		struct fb_dag *dag;
+		struct fb_search *s, *back;
+		double want[DAG_MAX], sum = 0, ratio[6];
+		uint32_t at[6], hard[2], nr = 20 + oracle_random(&rng) % 60;
+		struct fb_search_ask ask, ask_back;
+
+		random_graph(&g, nr, round + 1);
+		dag = make_dag(&g);
+		s = new_search(dag, 0, NULL, 0, nr - 1, 0);
+		back = new_search(dag, 0, NULL, 0, nr - 1, 0);
+		assert_non_null(s);
+		for (int i = 0; i < 6; i++) {
+			do
+				at[i] = 1 + oracle_random(&rng) % (nr - 1);
+			while (!g.reaches[nr - 1][at[i]]);
+			ratio[i] = (double)(oracle_random(&rng) % 9) / 2 - 2;
+		}
+		/* Verdicts as the last but one commit would cause them. */
+		for (int i = 0; i < 2; i++)
+			do
+				hard[i] = 1 + oracle_random(&rng) % (nr - 1);
+			while (!g.reaches[nr - 1][hard[i]]);
+		for (int i = 0; i < 6; i++) {
+			assert_int_equal(fb_search_hint(s, at[i], ratio[i]), 0);
+			assert_int_equal(fb_search_hint(back, at[5 - i], ratio[5 - i]), 0);
+		}
+		for (int i = 0; i < 2; i++) {
+			bool new = g.reaches[hard[i]][nr - 2];
+
+			assert_int_equal(fb_search_record(s, hard[i], new), 0);
+			assert_int_equal(fb_search_record(back, hard[i], new), 0);
+		}
+		for (uint32_t c = 1; c < nr; c++) {
+			double log_weight = 0;
+
+			for (int i = 0; i < 6; i++)
+				log_weight += g.reaches[at[i]][c] ? ratio[i] : 0;
+			want[c] = g.reaches[nr - 1][c] ? exp(log_weight) : 0;
+			for (int i = 0; i < 2; i++)
+				if (g.reaches[hard[i]][c] != g.reaches[hard[i]][nr - 2])
+					want[c] = 0;
+			sum += want[c];
+		}
+		for (uint32_t c = 1; c < nr; c++) {
+			assert_near(fb_search_posterior(s, c), want[c] / sum, 1e-12);
+			assert_near(fb_search_posterior(back, c), want[c] / sum, 1e-12);
+		}
+		assert_int_equal(fb_search_next(s, &ask), fb_search_next(back, &ask_back));
+		fb_search_free(s);
+		fb_search_free(back);
+		fb_dag_free(dag);
+	}
+}
+
+static void enough_hints_name_a_commit(void **state)
+{
+	static struct graph g;
+	struct fb_search_ask ask;
+	struct fb_verdict v;
+	struct fb_search *s;
+	struct fb_dag *dag;
+
+	random_graph(&g, 2, 1);
+	g.nr = 30;
+	for (uint32_t i = 1; i < 30; i++) {
+		g.parent[i][0] = i - 1;
+		g.nr_parents[i] = 1;
+	}
+	dag = make_dag(&g);
+	s = new_search(dag, 0, NULL, 0, 29, 0);
+	assert_int_equal(fb_search_hint(s, 12, 5), 0);
+	assert_int_equal(fb_search_hint(s, 11, -5), 0);
+	assert_int_equal(fb_search_next(s, &ask), FB_SEARCH_MEASURE);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(fb_search_hint(s, 12, 2), 0);
+		assert_int_equal(fb_search_hint(s, 11, -2), 0);
+	}
+	assert_int_equal(fb_search_next(s, &ask), FB_SEARCH_DONE);
+	fb_search_verdict(s, &v);
+	assert_int_equal(v.kind, FB_VERDICT_FOUND);
+	assert_int_equal(v.nodes[0], 12);
+	/* The others: 11 of exp(-9), 17 of exp(-9), for those that one end speaks against. */
+	assert_near(v.confidence, 1 / (1 + 28 * exp(-9)), 1e-9);
+	assert_int_equal(fb_search_hint(s, 30, 1), -1);
+	assert_int_equal(fb_search_hint(s, 3, INFINITY), -1);
+	fb_search_free(s);
+	fb_dag_free(dag);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -404,6 +500,8 @@ int main(void)
 		cmocka_unit_test(a_skipped_end_is_believed),
 		cmocka_unit_test(a_bad_merge_base_is_told),
 		cmocka_unit_test(the_order_of_recording_leaves_no_trace),
+		cmocka_unit_test(hints_weigh_as_bayes_rule_says),
+		cmocka_unit_test(enough_hints_name_a_commit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
