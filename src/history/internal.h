@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "src/history/history.h"
+#include "src/util/proc.h"
 
 struct fb_history {
 	git_repository *repo;
@@ -21,6 +22,15 @@ struct fb_history {
  * Return: -1 with FB_ERROR_GIT, or FB_ERROR_DAMAGED where an object is at fault.
  */
 int fb_git_error(struct fb_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/**
+ * fb_git_here() - Run git with the user's settings in the user's worktree.
+ * @args: NULL-terminated, without "git". @input: for its stdin, or NULL.
+ *
+ * Return: 0 when it ran, however it ended; look at ret->end first.
+ */
+int fb_git_here(const struct fb_history *history, const char *const *args, const char *input,
+		struct fb_proc_result *ret, struct fb_error *err);
 
 /**
  * fb_loose_check() - From now on a damaged loose object is an error and nothing that libgit2 sees.
