@@ -7,15 +7,30 @@
 
 #include "config.h"
 #include "src/cmd/cmd.h"
+#include "src/cmd/manual.h"
 #include "src/util/str.h"
 #include "src/util/util.h"
 
 const struct fb_command fb_commands[] = {
 	{"bisect auto", "find the commit that changed a number, by booting kernels",
 	 fb_cmd_bisect_auto},
+	{"bisect bad", "by hand: a commit is bad", fb_cmd_bisect_verdict},
+	{"bisect good", "by hand: a commit is good", fb_cmd_bisect_verdict},
+	{"bisect log", "by hand: what was said so far", fb_cmd_bisect_log},
+	{"bisect new", "by hand: a commit is on the new side", fb_cmd_bisect_verdict},
+	{"bisect next", "by hand: check out the next commit", fb_cmd_bisect_next},
+	{"bisect old", "by hand: a commit is on the old side", fb_cmd_bisect_verdict},
+	{"bisect replay", "by hand: say again what a log says", fb_cmd_bisect_replay},
+	{"bisect reset", "by hand: end, and go back", fb_cmd_bisect_reset},
 	{"bisect run", "find the commit that changed what a command says, in any repository",
 	 fb_cmd_bisect_run},
+	{"bisect skip", "by hand: a commit cannot be tested", fb_cmd_bisect_skip},
+	{"bisect start", "begin a bisection by hand, as git bisect", fb_cmd_bisect_start},
 	{"bisect status", "what a bisection knows so far", fb_cmd_bisect_status},
+	{"bisect terms", "by hand: what the two sides are called", fb_cmd_bisect_terms},
+	{"bisect undo", "by hand: take back the last verdict", fb_cmd_bisect_undo},
+	{"bisect visualize", "by hand: show the commits that are left", fb_cmd_bisect_visualize},
+	{"bisect weak", "by hand: a commit is probably good or bad", fb_cmd_bisect_weak},
 	{"doctor", "what works on this host", fb_cmd_doctor},
 	{"job", NULL, fb_cmd_job},
 	{"list", "list tests, metrics, kconfigs, machines, engines or sessions", fb_cmd_list},
@@ -35,7 +50,7 @@ static int usage(const char *first, bool wanted)
 		    *first ? "bisect COMMAND" : "COMMAND");
 	for (const struct fb_command *c = fb_commands; c->name; c++)
 		if (c->summary && fb_str_has_prefix(c->name, first))
-			fb_str_addf(&out, "  %-14s %s\n", c->name, c->summary);
+			fb_str_addf(&out, "  %-16s %s\n", c->name, c->summary);
 	fb_str_add(&out, "\n`firstbad COMMAND --help` tells more; the manual is firstbad(1).\n");
 	if (wanted)
 		return fb_put(fb_str_cstr(&out));
@@ -109,5 +124,7 @@ int main(int argc, char **argv)
 		if (words)
 			return c->run(argc - i - words + 1, argv + i + words - 1);
 	}
+	if (argc - i > 1 && !strcmp(argv[i], "bisect") && fb_is_term(argv[i + 1]))
+		return fb_cmd_bisect_verdict(argc - i - 1, argv + i + 1);
 	return no_command(argc - i, argv + i);
 }

@@ -95,7 +95,7 @@ fb_expect 'who is stopped is told the command that goes on' '
 fb_expect 'bisect lists its commands' '
 	firstbad bisect --help >out && fb_grep "bisect auto" out && fb_grep ! doctor out &&
 	fb_must_fail 64 firstbad bisect 2>err && fb_grep "bisect run" err &&
-	fb_must_fail 64 firstbad bisect start 2>err && fb_grep "no command .bisect start" err &&
+	fb_must_fail 64 firstbad bisect frob 2>err && fb_grep "no command .bisect frob" err &&
 	fb_grep "bisect status" err
 '
 fb_expect 'options before the command: -C, or where they go' '

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `firstbad bisect status`: the session is replayed, nothing is run. */
 #include "src/cmd/bisect.h"
+#include "src/cmd/manual.h"
 #include "src/util/json.h"
 #include "src/util/util.h"
 
@@ -98,6 +99,28 @@ static int status_leaders(const struct fb_bisect *b, struct fb_str *out, json_t 
 	return 0;
 }
 
+/* Points that were measured, by commit. */
+static void status_plot(const struct fb_bisect *b, struct fb_str *out)
+{
+	FB_CLEANUP(fb_freep) struct fb_plot_row *rows = fb_xcalloc(b->range->nr, sizeof(*rows));
+	size_t nr = 0, near = 0;
+	double best = -1;
+
+	for (uint32_t i = 0; i < b->range->nr && !b->by_status; i++) {
+		const struct fb_bisect_node *n = &b->node[i];
+
+		if (!n->nr_values)
+			continue;
+		if (b->search && fb_search_posterior(b->search, i) > best) {
+			best = fb_search_posterior(b->search, i);
+			near = nr;
+		}
+		rows[nr++] = (struct fb_plot_row){b->range->oid[i].hex, n->cause ? "skip" : "",
+						  n->values, n->nr_values};
+	}
+	fb_plot(rows, nr, near, out);
+}
+
 /* What is known, as in the line of `bisect run --json`, and where the search stands. */
 static json_t *status_json(const struct fb_bisect *b, json_t *leaders)
 {
@@ -125,6 +148,26 @@ static json_t *status_json(const struct fb_bisect *b, json_t *leaders)
 	return o;
 }
 
+/* The bisection by hand of this worktree, when there is one: exit status + 1; 0 without, or -1. */
+static int by_hand(const struct fb_common *common, struct fb_error *err)
+{
+	FB_CLEANUP(fb_manual_cmd_release) struct fb_manual_cmd c = {0};
+	FB_CLEANUP(fb_str_release) struct fb_str out = FB_STR_INIT;
+	json_auto_t *json = NULL;
+
+	if (fb_manual_cmd_open(&c, common, false, err) < 0)
+		return -1;
+	if (!c.m->active)
+		return 0;
+	if (fb_manual_status(&c, &out, &json, err) < 0)
+		return -1;
+	if (common->json) {
+		fb_str_release(&out);
+		fb_json_pretty(json, &out);
+	}
+	return fb_put(fb_str_cstr(&out)) + 1;
+}
+
 int fb_cmd_bisect_status(int argc, char **argv)
 {
 	struct fb_common common = {0};
@@ -139,10 +182,15 @@ int fb_cmd_bisect_status(int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
+	rc = first < argc ? 0 : by_hand(&common, &err);
+	if (rc)
+		return rc < 0 ? fb_fail(&err) : rc - 1;
 	if (fb_at_most(argc, argv, first + 1, &err) < 0 ||
 	    fb_bisect_cmd_read(&c, &common, first < argc ? argv[first] : NULL, &err) < 0)
 		return fb_fail(&err);
 	status_text(c.b, &out);
+	if (!c.b->session.verdict)
+		status_plot(c.b, &out);
 	if ((c.b->session.verdict ? status_answer(c.b, &out, &err)
 				  : status_leaders(c.b, &out, leaders, &err)) < 0)
 		return fb_fail(&err);

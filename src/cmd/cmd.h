@@ -9,11 +9,15 @@
 
 #include "src/controller/bisect.h"
 #include "src/controller/lab.h"
+#include "src/util/str.h"
 
 /* Exit statuses; 125 to 127 belong to `git bisect run`, 128 and above to signals. man page: EXIT
  * STATUS. */
 enum fb_exit {
 	FB_EXIT_OK = 0,		 /* done; for a bisection: one commit found */
+	FB_EXIT_SKIPPED = 2,	 /* by hand, as git: only skipped commits are left */
+	FB_EXIT_FIXED = 3,	 /* by hand, as git: a merge base is on the new side already */
+	FB_EXIT_NOTHING = 4,	 /* by hand, as git: no commit that can be tested */
 	FB_EXIT_RANGE = 10,	 /* several commits that cannot be told apart */
 	FB_EXIT_NONE = 11,	 /* no change of the size looked for */
 	FB_EXIT_UNDECIDED = 12,	 /* boots or time ran out */
@@ -37,7 +41,18 @@ extern const struct fb_command fb_commands[]; /* ends with a NULL name */
 
 int fb_cmd_bisect_auto(int argc, char **argv);
 int fb_cmd_bisect_run(int argc, char **argv);
+int fb_cmd_bisect_log(int argc, char **argv);
+int fb_cmd_bisect_next(int argc, char **argv);
+int fb_cmd_bisect_replay(int argc, char **argv);
+int fb_cmd_bisect_reset(int argc, char **argv);
+int fb_cmd_bisect_skip(int argc, char **argv);
+int fb_cmd_bisect_start(int argc, char **argv);
 int fb_cmd_bisect_status(int argc, char **argv);
+int fb_cmd_bisect_terms(int argc, char **argv);
+int fb_cmd_bisect_undo(int argc, char **argv);
+int fb_cmd_bisect_verdict(int argc, char **argv);
+int fb_cmd_bisect_visualize(int argc, char **argv);
+int fb_cmd_bisect_weak(int argc, char **argv);
 int fb_cmd_doctor(int argc, char **argv);
 int fb_cmd_job(int argc, char **argv);
 int fb_cmd_list(int argc, char **argv);
@@ -145,6 +160,19 @@ void fb_progress_line(const char *fmt, ...) __attribute__((format(printf, 1, 2))
 
 /** fb_put() - Print to stdout. Return: 0, or FB_EXIT_SYSTEM when it could not be written. */
 int fb_put(const char *text);
+
+struct fb_plot_row {
+	const char *hex;  /* of the commit */
+	const char *note; /* what is said of it, a word */
+	const double *values;
+	size_t nr; /* at least one */
+};
+
+/**
+ * fb_plot() - The values of each commit as points on a line, in 80 columns.
+ * @near: the row that must be shown when not all can be.
+ */
+void fb_plot(const struct fb_plot_row *rows, size_t nr, size_t near, struct fb_str *out);
 
 /** fb_verdict_exit() - The exit status of a verdict. */
 int fb_verdict_exit(const char *verdict);
