@@ -274,11 +274,11 @@ static void collect_image(struct fb_search *s, uint32_t root, size_t first)
 	} while (w != root);
 	if (old)
 		im->candidate = FB_NO_NODE;
+	im->sum = (struct fb_model_image){.nr = nr};
+	if (!nr) /* only hints */
+		return;
 	qsort(s->sorted + first, nr, sizeof(*s->sorted), compare_doubles);
-	im->sum.nr = nr;
-	im->sum.mean = im->sum.ss = 0;
-	if (nr)
-		im->sum.mean = fb_stats_mean(s->sorted + first, nr, &im->sum.ss);
+	im->sum.mean = fb_stats_mean(s->sorted + first, nr, &im->sum.ss);
 }
 
 /* Is there a boot of the image of @v, or a hint? */

@@ -132,6 +132,35 @@ fb_expect 'paths, as git takes them' '
 	fb_grep "bad path arguments" err
 '
 
+cat >judge.sh <<-'EOF'
+	#!/bin/sh
+	n=$(git log -1 --format=%s | sed "s/change //")
+	echo "looking at $n"
+	case " $SKIP " in *" $n "*) exit 125;; esac
+	if test -n "$VALUES"; then
+		echo x >>"$FB_SCRATCH/runs"
+		echo "firstbad: score $(((n < 26 ? 1000 : 800) + $(wc -l <"$FB_SCRATCH/runs") * 7919 % 13))"
+		exit 0
+	fi
+	test "$n" -lt 26
+EOF
+chmod +x judge.sh
+fb_expect 'run: as git, in the same worktree, and by values' '
+	cp judge.sh repo/.git/ && cd repo && git checkout -q main && git reset -q --hard c40 && firstbad bisect reset >/dev/null &&
+	firstbad bisect start c40 c1 && firstbad bisect good && SKIP="29 30 31" firstbad bisect run .git/judge.sh >out &&
+	fb_grep "^running .*judge.sh" out && fb_grep "^looking at" out && cd .. && fb_grep "^$(oid c26) is the first bad commit" repo/out &&
+	fb_grep "^bisect run success" repo/out && git -C repo bisect log >log && fb_grep "^git bisect skip" log && rm repo/out &&
+	begin c40 c1 && VALUES=1 bisect run "$PWD/judge.sh" >out && fb_grep "^$(oid c26) is the first bad commit" out &&
+	fb_grep "^with probability" out && test "$(git -C repo for-each-ref refs/bisect | wc -l)" = 2
+'
+fb_expect 'run: 128 and above stop, 127 at the good end, too, is no verdict, skips alone are 2' '
+	begin c40 c1 && fb_must_fail 70 firstbad -C repo bisect run sh -c "exit 129" 2>err && fb_grep "exit code 129 .*>= 128" err &&
+	fb_must_fail 70 firstbad -C repo bisect run sh -c "kill -9 \$\$" 2>err && fb_grep "exit code 137" err &&
+	fb_must_fail 69 firstbad -C repo bisect run sh -c "exit 127" 2>err && fb_grep "bogus exit code 127 for good" err &&
+	test "$(oid HEAD)" = "$(oid c20)" && bisect log >log && fb_grep ! "git bisect (good|bad)" log &&
+	fb_must_fail 2 firstbad -C repo bisect run sh -c "exit 125" >out 2>err && fb_grep "cannot continue any more" err
+'
+
 # A log as people send it.
 git -C repo checkout -q main
 begin c40 c1 && bisect good >/dev/null && bisect bad >/dev/null && bisect log >log

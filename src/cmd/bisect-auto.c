@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `firstbad bisect auto`. */
+#include <stdio.h>
+#include <string.h>
+
 #include "src/cmd/bisect.h"
+#include "src/cmd/manual.h"
+#include "src/controller/handover.h"
 #include "src/util/util.h"
 
 struct auto_opts {
@@ -14,7 +19,8 @@ static const char about[] =
 	"Builds and boots kernels between GOOD and BAD until one commit holds the\n"
 	"probability asked for. Without BAD and GOOD, or with the same plan, options and\n"
 	"revisions as the newest unfinished session of this worktree, that one is taken up\n"
-	"again.";
+	"again. Without them in a bisection by hand ('bisect start') its ends and skips are\n"
+	"taken over, and it gets what was measured.";
 
 /* Told before a session is there: its builds would only fail, one after the other. */
 static int check_tree(struct fb_bisect_cmd *c, const struct fb_oid *bad, struct fb_error *err)
@@ -75,6 +81,91 @@ static int begin(const struct auto_opts *o, struct fb_bisect_cmd *c, char **revs
 	return fb_bisect_cmd_begin(c, &args, revs[0], revs + 1, (size_t)nr_revs - 1, err);
 }
 
+/* The ends of the bisection by hand, and its plan unless another one is given. */
+static int take_over(const struct auto_opts *o, struct fb_bisect_cmd *c, struct fb_manual *m,
+		     bool *ret_fresh, struct fb_error *err)
+{
+	FB_CLEANUP(fb_manual_marks_release) struct fb_manual_marks marks;
+	struct fb_bisect_args args = {.cell = -1, .first_parent = m->git.first_parent};
+	int same;
+
+	fb_manual_marks(m, &marks);
+	if (!marks.bad.hex[0] || !marks.nr_good)
+		return fb_error_set(
+			err, FB_ERROR_USAGE,
+			"the bisection by hand lacks an end: say 'firstbad bisect %s'",
+			fb_manual_term(m, marks.bad.hex[0] ? FB_SIDE_OLD : FB_SIDE_NEW));
+	if (m->git.paths)
+		return fb_error_set(err, FB_ERROR_USAGE,
+				    "the bisection by hand is limited to paths, which bisect auto "
+				    "cannot be");
+	if (!o->plan && m->session.plan ? fb_session_plan(&m->session, &c->plan, err) < 0
+					: fb_load_plan(o->plan, &c->plan, err) < 0)
+		return -1;
+	if (fb_change_of(o->change, &args.change, err) < 0)
+		return -1;
+	args.bad = marks.bad;
+	args.good = marks.good;
+	args.nr_good = marks.nr_good;
+	args.cell = c->plan->bisect_cell;
+	args.metric = c->plan->bisect_metric;
+	if (check_tree(c, &args.bad, err) < 0)
+		return -1;
+	/* One that has ended, too: it would only say the same again. */
+	same = fb_store_session_find(c->store, fb_history_workdir(c->history), NULL, "bisect",
+				     &c->session, err);
+	if (same < 0)
+		return -1;
+	if (same > 0 && fb_bisect_is_same(&c->session, c->plan, &args))
+		return 0;
+	fb_session_release(&c->session);
+	memset(&c->session, 0, sizeof(c->session));
+	*ret_fresh = true;
+	if (fb_bisect_cmd_begin(c, &args, marks.bad.hex, NULL, 0, err) < 0)
+		return -1;
+	return fb_handover_skips(m, c->session.id, err);
+}
+
+/* What was measured, also by one that was stopped, is told to the bisection by hand. */
+static int hand_back(struct fb_manual *m, const struct fb_bisect_cmd *c, struct fb_error *err)
+{
+	size_t nr;
+
+	if (!c->b || fb_handover_back(m, c->b, &nr, err) < 0)
+		return c->b ? -1 : 0;
+	if (nr)
+		fprintf(stderr,
+			"firstbad: the bisection by hand has %zu more value%s; 'firstbad bisect "
+			"next' goes on with it\n",
+			nr, fb_plural(nr));
+	return 0;
+}
+
+/*
+ * Without ends: the bisection by hand of this worktree, if there is one.
+ *
+ * Return: 1 when it ran, 0 without one, -1.
+ */
+static int run_by_hand(const struct auto_opts *o, struct fb_bisect_cmd *c, struct fb_error *err)
+{
+	FB_CLEANUP(fb_manual_cmd_release) struct fb_manual_cmd hand = {0};
+	struct fb_error back = FB_ERROR_INIT;
+	bool fresh = false;
+	int rc;
+
+	if (fb_manual_cmd_open(&hand, &o->common, true, err) < 0)
+		return -1;
+	if (!hand.m->active)
+		return 0;
+	if (fb_open_history(&o->common, &c->history, err) < 0 ||
+	    fb_open_store(&c->store, err) < 0 || take_over(o, c, hand.m, &fresh, err) < 0)
+		return -1;
+	rc = fb_bisect_cmd_run(c, &o->common, "auto", fresh, err);
+	if (hand_back(hand.m, c, rc < 0 ? &back : err) < 0)
+		rc = -1;
+	return rc < 0 ? -1 : 1;
+}
+
 /* An option that would be ignored is a mistake that is told at once, not after hours. */
 static int check_opts(const struct auto_opts *o, bool has_revs, struct fb_error *err)
 {
@@ -121,6 +212,17 @@ int fb_cmd_bisect_auto(int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
+	rc = first >= argc && !o.session && !o.cell && !o.metric && !o.first_parent && !o.fresh
+		     ? run_by_hand(&o, &c, &err)
+		     : 0;
+	if (rc < 0)
+		return fb_fail(&err);
+	if (rc > 0) {
+		rc = fb_bisect_cmd_report(&c, fb_reporter_find(o.common.json ? "json" : "plain"));
+		return rc ? rc : fb_bisect_cmd_exit(&c);
+	}
+	if (first >= argc && !o.session)
+		o.common.dir = NULL; /* -C was carried out */
 	if (check_opts(&o, first < argc, &err) < 0 || fb_bisect_cmd_open(&c, &o.common, &err) < 0)
 		return fb_fail(&err);
 	rc = first < argc ? begin(&o, &c, argv + first, argc - first, &fresh, &err)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "src/cmd/bisect.h"
+#include "src/cmd/manual.h"
 #include "src/controller/command.h"
 #include "src/util/json.h"
 #include "src/util/str.h"
@@ -26,7 +27,9 @@ static const char about[] =
 	"the\n"
 	"exit status is the verdict, as for `git bisect run`: 0 good, 1 to 127 bad, 125 cannot be\n"
 	"tested, 128 and above stop. Without CMD, or with the same command line as the newest\n"
-	"unfinished session of this worktree, that one is taken up; no finished run is repeated.";
+	"unfinished session of this worktree, that one is taken up; no finished run is repeated.\n"
+	"Without --good in a bisection by hand ('bisect start') it goes on with that one, in this\n"
+	"worktree, as git does.";
 
 static int load_plan(const struct run_opts *o, char **argv, struct fb_plan **ret,
 		     struct fb_error *err)
@@ -172,6 +175,15 @@ int fb_cmd_bisect_run(int argc, char **argv)
 	if (rc >= 0)
 		return rc;
 	o.good = good;
+	if (first < argc && !o.good && !o.bad && !o.session) {
+		bool active;
+
+		rc = fb_manual_cmd_run(&o.common, argv + first, o.metric, &active, &err);
+		if (rc < 0 || active)
+			return rc < 0 ? fb_fail(&err) : rc;
+		/* -C was carried out. */
+		o.common.dir = NULL;
+	}
 	if (run(&o, argv + first, &c, &err) < 0)
 		return fb_fail(&err);
 	rc = o.common.json ? print_json(&c) : fb_bisect_cmd_report(&c, fb_reporter_find("plain"));

@@ -185,6 +185,8 @@ int fb_cmd_bisect_status(int argc, char **argv)
 	rc = first < argc ? 0 : by_hand(&common, &err);
 	if (rc)
 		return rc < 0 ? fb_fail(&err) : rc - 1;
+	if (first >= argc)
+		common.dir = NULL; /* -C was carried out */
 	if (fb_at_most(argc, argv, first + 1, &err) < 0 ||
 	    fb_bisect_cmd_read(&c, &common, first < argc ? argv[first] : NULL, &err) < 0)
 		return fb_fail(&err);

@@ -126,7 +126,8 @@ static void text_of(const struct fb_manual *m, const struct fb_manual_view *v, s
 		return;
 	fb_str_addf(out, "range %.12s..%.12s, %u candidate%s, %u left",
 		    v->range->oid[v->range->good[0]].hex, v->range->oid[v->range->bad].hex,
-		    v->range->nr_candidates, fb_plural(v->range->nr_candidates), v->nr_left);
+		    v->range->nr_candidates, fb_plural(v->range->nr_candidates),
+		    v->by_values ? fb_search_left(v->search) : v->nr_left);
 	if (v->kind == FB_NEXT_ASK || v->kind == FB_NEXT_BASE || v->kind == FB_NEXT_END) {
 		double to_go = v->by_values ? fb_search_boots_to_go(v->search)
 					    : fb_manual_steps(v->nr_left) + 1.0;

@@ -51,6 +51,15 @@ json_t *fb_manual_archive(struct fb_manual_cmd *c);
 int fb_manual_leaders(struct fb_manual_cmd *c, const struct fb_manual_view *v, size_t nr,
 		      struct fb_str *out, struct fb_error *err);
 
+/**
+ * fb_manual_cmd_run() - `bisect run CMD` in the bisection by hand of this worktree.
+ * @ret_active: whether there is one; else nothing was done.
+ *
+ * Return: an exit status, or -1.
+ */
+int fb_manual_cmd_run(const struct fb_common *common, char *const *argv, const char *metric,
+		      bool *ret_active, struct fb_error *err);
+
 /** fb_manual_status() - What a bisection by hand knows: text, and the same as an object. */
 int fb_manual_status(struct fb_manual_cmd *c, struct fb_str *out, json_t **ret,
 		     struct fb_error *err);

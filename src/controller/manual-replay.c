@@ -181,7 +181,7 @@ static int say(struct replay *r, size_t *i, struct fb_error *err)
 	size_t nr_values = 0;
 
 	if (e->kind == FB_LOG_VALUES)
-		return fb_manual_measured(r->m, &s->commits[0], e->values, e->nr_values, err);
+		return fb_manual_measured(r->m, &s->commits[0], e->values, e->nr_values, NULL, err);
 	if (strcmp(e->words[0], "skip") != 0 && fb_manual_side(r->m, e->words[0], &side, err) < 0)
 		return fb_error_wrap(err, "%s:%u", r->name, e->line);
 	if (e->kind == FB_LOG_WEAK)

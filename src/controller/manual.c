@@ -30,6 +30,7 @@ static void item_release(struct fb_manual_item *item)
 {
 	free(item->commits);
 	free(item->values);
+	free(item->from);
 	free(item->log);
 }
 
@@ -95,6 +96,7 @@ static int learn(struct fb_manual *m, const char *kind, json_t *data)
 	struct fb_manual_item item = {.kind = FB_MANUAL_NOTE};
 	const char *log = fb_json_str(data, "log");
 	const char *old = fb_json_str(data, "old"), *new = fb_json_str(data, "new");
+	const char *from = fb_json_str(data, "from");
 	int rc = 0;
 
 	m->nr_events++;
@@ -129,6 +131,7 @@ static int learn(struct fb_manual *m, const char *kind, json_t *data)
 		return -1;
 	}
 	item.log = fb_xstrdup(log);
+	item.from = from ? fb_xstrdup(from) : NULL;
 	FB_GROW(m->item, m->nr, m->cap);
 	m->item[m->nr++] = item;
 	return 0;
@@ -792,15 +795,16 @@ int fb_manual_weak(struct fb_manual *m, enum fb_side side, const struct fb_oid *
 }
 
 int fb_manual_measured(struct fb_manual *m, const struct fb_oid *commit, const double *values,
-		       size_t nr_values, struct fb_error *err)
+		       size_t nr_values, const char *from, struct fb_error *err)
 {
 	FB_CLEANUP(fb_str_release) struct fb_str text = FB_STR_INIT;
+	json_t *data;
 
 	fb_log_values(commit, values, nr_values, &text);
-	if (record(m, "values", values_json(commit, values, nr_values, fb_str_cstr(&text)), err) <
-	    0)
-		return -1;
-	return write_state(m, err);
+	data = values_json(commit, values, nr_values, fb_str_cstr(&text));
+	if (from)
+		json_object_set_new(data, "from", json_string(from));
+	return record(m, "values", data, err) < 0 ? -1 : write_state(m, err);
 }
 
 int fb_manual_note(struct fb_manual *m, const char *lines, struct fb_error *err)

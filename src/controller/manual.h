@@ -34,6 +34,7 @@ struct fb_manual_item {
 	double *values; /* measured at its one commit */
 	size_t nr_values;
 	double strength; /* WEAK: probability that it is right */
+	char *from;	 /* VALUES: the automatic session that measured them, or NULL */
 	char *log;	 /* its lines of the log */
 };
 
@@ -99,9 +100,12 @@ int fb_manual_mark(struct fb_manual *m, enum fb_side side, const struct fb_oid *
 int fb_manual_weak(struct fb_manual *m, enum fb_side side, const struct fb_oid *commit,
 		   double strength, struct fb_error *err);
 
-/** fb_manual_measured() - Values of a commit that nobody judged. */
+/**
+ * fb_manual_measured() - Values of a commit that nobody judged.
+ * @from: the automatic session that measured them, or NULL.
+ */
 int fb_manual_measured(struct fb_manual *m, const struct fb_oid *commit, const double *values,
-		       size_t nr_values, struct fb_error *err);
+		       size_t nr_values, const char *from, struct fb_error *err);
 
 /** fb_manual_note() - Lines for the log, once: those that are its end already are left out. */
 int fb_manual_note(struct fb_manual *m, const char *lines, struct fb_error *err);

@@ -25,7 +25,7 @@ static const char *const files[] = {
 	"BISECT_FIRST_PARENT", "BISECT_ANCESTORS_OK", "BISECT_START",
 };
 
-static char *path_of(const struct fb_history *history, const char *name)
+char *fb_gitbisect_path(const struct fb_history *history, const char *name)
 {
 	return fb_xasprintf("%s%s", git_repository_path(history->repo), name);
 }
@@ -153,7 +153,7 @@ int fb_gitbisect_words(const char *line, char ***ret)
 static int read_file(const struct fb_history *history, const char *name, size_t max_b, char **ret,
 		     struct fb_error *err)
 {
-	FB_CLEANUP(fb_freep) char *path = path_of(history, name);
+	FB_CLEANUP(fb_freep) char *path = fb_gitbisect_path(history, name);
 	FB_CLEANUP(fb_str_release) struct fb_str text = FB_STR_INIT;
 
 	*ret = NULL;
@@ -167,7 +167,7 @@ static int read_file(const struct fb_history *history, const char *name, size_t 
 
 static bool is_there(const struct fb_history *history, const char *name)
 {
-	FB_CLEANUP(fb_freep) char *path = path_of(history, name);
+	FB_CLEANUP(fb_freep) char *path = fb_gitbisect_path(history, name);
 
 	return access(path, F_OK) == 0;
 }
@@ -317,7 +317,7 @@ int fb_gitbisect_refs(struct fb_history *history, const struct fb_ref_edit *edit
 int fb_gitbisect_file(struct fb_history *history, const char *name, const char *text,
 		      struct fb_error *err)
 {
-	FB_CLEANUP(fb_freep) char *path = path_of(history, name);
+	FB_CLEANUP(fb_freep) char *path = fb_gitbisect_path(history, name);
 
 	if (text)
 		return fb_file_write(path, text, strlen(text), err);
@@ -461,11 +461,12 @@ int fb_gitbisect_visualize(struct fb_history *history, char *const *args, struct
 
 int fb_gitbisect_lock(struct fb_history *history, struct fb_error *err)
 {
-	const char *dir = git_repository_path(history->repo);
-	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* Of its own: worktree.c locks the directory itself. */
+	FB_CLEANUP(fb_freep) char *path = fb_gitbisect_path(history, "firstbad.lock");
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 
 	if (fd < 0)
-		return fb_error_set_sys(err, errno, "open '%s'", dir);
+		return fb_error_set_sys(err, errno, "open '%s'", path);
 	/* What a killed firstbad left behind lets go soon. */
 	for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; i++) {
 		if (errno != EWOULDBLOCK || i == LOCK_TRIES) {

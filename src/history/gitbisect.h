@@ -45,6 +45,9 @@ struct fb_ref_edit {
 int fb_gitbisect_refs(struct fb_history *history, const struct fb_ref_edit *edits, size_t nr,
 		      struct fb_error *err);
 
+/** fb_gitbisect_path() - Where git keeps a file of this worktree's; owned. */
+char *fb_gitbisect_path(const struct fb_history *history, const char *name);
+
 /** fb_gitbisect_file() - Write BISECT_LOG and the like; @text NULL removes it. */
 int fb_gitbisect_file(struct fb_history *history, const char *name, const char *text,
 		      struct fb_error *err);
