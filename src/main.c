@@ -33,6 +33,8 @@ const struct fb_command fb_commands[] = {
 	{"bisect weak", "by hand: a commit is probably good or bad", fb_cmd_bisect_weak},
 	{"doctor", "what works on this host", fb_cmd_doctor},
 	{"job", NULL, fb_cmd_job},
+	{"judge", "measure what is checked out: 0 good, 1 bad, 125 skip, for git bisect run",
+	 fb_cmd_judge},
 	{"list", "list tests, metrics, kconfigs, machines, engines or sessions", fb_cmd_list},
 	{"measure", "build, boot and run a plan's matrix on some revisions", fb_cmd_measure},
 	{"report", "the report of a bisection", fb_cmd_report},

@@ -23,7 +23,7 @@ fb_expect 'each command has --help' '
 	for c in "bisect auto" "bisect run" "bisect status" doctor list measure report simulate \
 		"bisect start" "bisect good" "bisect bad" "bisect old" "bisect new" "bisect skip" \
 		"bisect weak" "bisect next" "bisect log" "bisect replay" "bisect undo" "bisect reset" \
-		"bisect visualize" "bisect terms"; do
+		"bisect visualize" "bisect terms" judge; do
 		firstbad $c --help >out && fb_grep "^usage: firstbad $c" out || exit 1
 	done
 '
@@ -137,7 +137,7 @@ fb_expect 'exit statuses of the manual are those of the program' '
 '
 fb_expect 'options of --help are in the manual' '
 	for c in "bisect auto" "bisect run" "bisect status" doctor list measure report simulate \
-		"bisect start" "bisect good" "bisect skip" "bisect weak" "bisect terms"; do
+		"bisect start" "bisect good" "bisect skip" "bisect weak" "bisect terms" judge; do
 		firstbad $c --help | sed -n "s/^ .*--\([a-z-]*\).*/\1/p"
 	done | sort -u >opts &&
 	while read -r o; do

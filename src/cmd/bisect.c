@@ -138,8 +138,8 @@ int fb_bisect_cmd_begin(struct fb_bisect_cmd *c, const struct fb_bisect_args *ar
 	return fb_error_wrap(err, "bad %s, good%s", bad, fb_str_cstr(&names));
 }
 
-int fb_bisect_cmd_run(struct fb_bisect_cmd *c, const struct fb_common *common, const char *command,
-		      bool fresh, struct fb_error *err)
+int fb_bisect_cmd_lab(struct fb_bisect_cmd *c, const struct fb_common *common, bool fresh,
+		      struct fb_error *err)
 {
 	FB_CLEANUP(fb_freep) char *self = fb_self(err);
 	struct fb_error drop_err = FB_ERROR_INIT;
@@ -148,7 +148,7 @@ int fb_bisect_cmd_run(struct fb_bisect_cmd *c, const struct fb_common *common, c
 	if (!self || load(c, err) < 0)
 		return -1;
 	if (!strcmp(c->b->session.state, "done"))
-		return 0;
+		return 1;
 	setup = (struct fb_lab_setup){.store = c->store,
 				      .history = c->history,
 				      .plan = c->plan,
@@ -162,6 +162,16 @@ int fb_bisect_cmd_run(struct fb_bisect_cmd *c, const struct fb_common *common, c
 			fb_store_session_drop(c->store, c->b->session.id, &drop_err);
 		return -1;
 	}
+	return 0;
+}
+
+int fb_bisect_cmd_run(struct fb_bisect_cmd *c, const struct fb_common *common, const char *command,
+		      bool fresh, struct fb_error *err)
+{
+	int rc = fb_bisect_cmd_lab(c, common, fresh, err);
+
+	if (rc)
+		return rc < 0 ? -1 : 0;
 	if (c->taken_up)
 		fb_lab_tell(c->lab,
 			    "taking up session %s, begun by the same command line (--fresh begins "

@@ -49,6 +49,15 @@ int fb_bisect_cmd_begin(struct fb_bisect_cmd *c, const struct fb_bisect_args *ar
 			char *const *good, size_t nr_good, struct fb_error *err);
 
 /**
+ * fb_bisect_cmd_lab() - Load the session, and open the lab for it.
+ * @fresh: it was made just now, and is forgotten when it cannot start.
+ *
+ * Return: 0, 1 when the session has ended (no lab then), -1.
+ */
+int fb_bisect_cmd_lab(struct fb_bisect_cmd *c, const struct fb_common *common, bool fresh,
+		      struct fb_error *err);
+
+/**
  * fb_bisect_cmd_run() - Load the session and go on until there is a verdict.
  * @command: "auto" or "run", told to the user who stops it.
  * @fresh: it was made just now, and is forgotten when it cannot start.

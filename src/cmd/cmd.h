@@ -29,6 +29,7 @@ enum fb_exit {
 	FB_EXIT_SYSTEM = 74,	 /* disk full and other system errors */
 	FB_EXIT_INFRA = 75,	 /* the lab failed, or another process uses it: try later */
 	FB_EXIT_STOPPED = 76,	 /* stopped by SIGINT or SIGTERM; run again to go on */
+	FB_EXIT_ABORT = 255,	 /* judge: an error; any smaller number would be a verdict to git */
 };
 
 struct fb_command {
@@ -55,6 +56,7 @@ int fb_cmd_bisect_visualize(int argc, char **argv);
 int fb_cmd_bisect_weak(int argc, char **argv);
 int fb_cmd_doctor(int argc, char **argv);
 int fb_cmd_job(int argc, char **argv);
+int fb_cmd_judge(int argc, char **argv);
 int fb_cmd_list(int argc, char **argv);
 int fb_cmd_measure(int argc, char **argv);
 int fb_cmd_report(int argc, char **argv);

@@ -600,3 +600,86 @@ int fb_bisect_run(struct fb_bisect *b, struct fb_lab *lab, struct fb_error *err)
 		return -1;
 	return done ? 0 : run_search(b, lab, deadline, err);
 }
+
+/* --- one commit ------------------------------------------------------------------------- */
+
+/* Posterior that @node shows the change, given that one step is the cause. */
+static double new_side(const struct fb_bisect *b, uint32_t node)
+{
+	FB_CLEANUP(fb_freep) bool *reached = fb_xcalloc(b->range->nr, sizeof(*reached));
+	const struct fb_range *r = b->range;
+	double sum = 0, all = 0;
+
+	reached[node] = true;
+	for (uint32_t i = r->nr; i-- > 0;) {
+		double p = fb_search_posterior(b->search, i);
+
+		for (uint32_t a = r->parent_start[i]; reached[i] && a < r->parent_start[i + 1]; a++)
+			reached[r->parent[a]] = true;
+		sum += reached[i] ? p : 0;
+		all += p;
+	}
+	return all > 0 ? sum / all : 0.5;
+}
+
+/* Ends that do not differ, or cannot be measured, judge nobody. */
+static int check_judge(const struct fb_bisect *b, struct fb_error *err)
+{
+	struct fb_verdict v = {.kind = FB_VERDICT_NONE};
+
+	if (b->search)
+		fb_search_verdict(b->search, &v);
+	if (b->session.verdict && !b->search)
+		v.kind = FB_VERDICT_NONE;
+	if (v.kind == FB_VERDICT_NONE)
+		return fb_error_set(err, FB_ERROR_USAGE,
+				    "the ends do not differ: there is nothing to judge by");
+	if (v.kind == FB_VERDICT_UNTESTABLE)
+		return fb_error_set(err, FB_ERROR_USAGE, "an end cannot be measured");
+	return 0;
+}
+
+int fb_bisect_judge(struct fb_bisect *b, struct fb_lab *lab, const struct fb_oid *commit,
+		    struct fb_judgement *ret, struct fb_error *err)
+{
+	double confidence = b->plan->confidence;
+	uint32_t node = 0;
+	bool done = false;
+
+	while (node < b->range->nr && strcmp(b->range->oid[node].hex, commit->hex) != 0)
+		node++;
+	if (node == b->range->nr)
+		return fb_error_set(err, FB_ERROR_USAGE,
+				    "%.12s does not lie between the ends %.12s and %.12s",
+				    commit->hex, b->range->oid[b->range->good[0]].hex,
+				    b->range->oid[b->range->bad].hex);
+	if (!b->session.verdict && !b->search && run_survey(b, lab, 0, &done, err) < 0)
+		return -1;
+	for (;;) {
+		const struct fb_bisect_node *n = &b->node[node];
+		struct fb_search_ask ask;
+		struct want want = {node, 1};
+		unsigned least = b->by_status && !b->flaky ? 1 : b->plan->boots_min;
+		bool asks;
+
+		if (check_judge(b, err) < 0)
+			return -1;
+		*ret = (struct fb_judgement){FB_JUDGED_SKIP, new_side(b, node)};
+		asks = fb_search_next(b->search, &ask) == FB_SEARCH_MEASURE;
+		if (n->cause)
+			return 0;
+		if (asks && ask.why == FB_SEARCH_WHY_END && ask.node != node) {
+			want.node = ask.node;
+		} else if (n->nr_values >= least && ret->p_new >= confidence) {
+			ret->side = FB_JUDGED_NEW;
+			return 0;
+		} else if (n->nr_values >= least && ret->p_new <= 1 - confidence) {
+			ret->side = FB_JUDGED_OLD;
+			return 0;
+		} else if (n->nr_values + n->failed >= b->plan->boots_max || is_spent(b, 0)) {
+			return 0;
+		}
+		if (measure(b, lab, &want, 1, err) < 0)
+			return -1;
+	}
+}

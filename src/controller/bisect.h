@@ -105,6 +105,21 @@ void fb_bisect_freep(struct fb_bisect **b);
 /** fb_bisect_run() - Go on until there is a verdict, and store it. */
 int fb_bisect_run(struct fb_bisect *b, struct fb_lab *lab, struct fb_error *err);
 
+struct fb_judgement {
+	enum { FB_JUDGED_OLD, FB_JUDGED_NEW, FB_JUDGED_SKIP } side;
+	double p_new; /* posterior of being on the new side, given one step */
+};
+
+/**
+ * fb_bisect_judge() - Measure one commit of the range until its side is as sure as the plan asks
+ * for; the ends, too, as far as the search needs them.
+ *
+ * All boots of the session count, those for other commits as well. SKIP: it cannot be built or
+ * measured, or the plan's boots did not tell. Errors: FB_ERROR_USAGE when the ends do not differ.
+ */
+int fb_bisect_judge(struct fb_bisect *b, struct fb_lab *lab, const struct fb_oid *commit,
+		    struct fb_judgement *ret, struct fb_error *err);
+
 /**
  * fb_bisect_so_far() - The verdict as stored, or the same object for a session that is not
  * finished: verdict "open", no commits, and the numbers as they are now. A new reference.
