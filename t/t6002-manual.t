@@ -132,6 +132,14 @@ fb_expect 'paths, as git takes them' '
 	fb_grep "bad path arguments" err
 '
 
+fb_expect 'a path and a subject that are no UTF-8' '
+	git -C repo checkout -q main && name=$(printf "f\\377") && echo 1 >"repo/$name" && git -C repo add -A && git -C repo commit -q -m "$(printf "odd \\377")" &&
+	echo 2 >"repo/$name" && git -C repo commit -q -a -m "odder" && begin main main~3 -- "$name" && fb_grep "^Bisecting: 0 " out &&
+	git -C repo bisect log >log && fb_grep "start .main. .main~3. .--. .f\?." log && bisect bad >out && fb_grep "is the first bad" out &&
+	fb_must_fail 64 firstbad -C repo bisect start --term-old="$name" --term-new=b 2>err && fb_grep "not a valid term" err &&
+	bisect reset && git -C repo reset -q --hard main~2
+'
+
 cat >judge.sh <<-'EOF'
 	#!/bin/sh
 	n=$(git log -1 --format=%s | sed "s/change //")

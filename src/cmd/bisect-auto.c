@@ -153,10 +153,9 @@ static int run_by_hand(const struct auto_opts *o, struct fb_bisect_cmd *c, struc
 	bool fresh = false;
 	int rc;
 
-	if (fb_manual_cmd_open(&hand, &o->common, true, err) < 0)
-		return -1;
-	if (!hand.m->active)
-		return 0;
+	rc = fb_manual_cmd_take(&hand, &o->common, err);
+	if (rc <= 0)
+		return rc;
 	if (fb_open_history(&o->common, &c->history, err) < 0 ||
 	    fb_open_store(&c->store, err) < 0 || take_over(o, c, hand.m, &fresh, err) < 0)
 		return -1;

@@ -30,6 +30,9 @@ static int check_term(const char *term, const char *other, struct fb_error *err)
 		if (!strcmp(term, taken[i]))
 			return fb_error_set(err, FB_ERROR_USAGE,
 					    "can't use the builtin command '%s' as a term", term);
+	for (const char *p = term; *p; p += fb_utf8_len(p, strlen(p)))
+		if (!fb_utf8_len(p, strlen(p)))
+			return fb_error_set(err, FB_ERROR_USAGE, "'%s' is not a valid term", term);
 	if (!*term || *term == '-' || *term == '.' || strpbrk(term, " ~^:?*[\\\t\n/") ||
 	    strstr(term, "..") || fb_str_has_suffix(term, ".lock"))
 		return fb_error_set(err, FB_ERROR_USAGE, "'%s' is not a valid term", term);

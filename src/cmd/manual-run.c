@@ -106,12 +106,11 @@ int fb_manual_cmd_run(const struct fb_common *common, char *const *argv, const c
 	FB_CLEANUP(fb_str_release) struct fb_str text = FB_STR_INIT;
 	struct runner r = {&c, argv, metric, NULL, false};
 
-	*ret_active = false;
-	if (fb_manual_cmd_open(&c, common, true, err) < 0)
-		return -1;
-	if (!c.m->active)
-		return 0;
-	*ret_active = true;
+	int found = fb_manual_cmd_take(&c, common, err);
+
+	*ret_active = found > 0;
+	if (found <= 0)
+		return found;
 	for (char *const *w = argv; *w; w++) {
 		fb_str_add(&text, w > argv ? " " : "");
 		fb_gitbisect_quote(*w, &text);

@@ -30,6 +30,22 @@ int fb_manual_cmd_open(struct fb_manual_cmd *c, const struct fb_common *common, 
 	return 0;
 }
 
+int fb_manual_cmd_take(struct fb_manual_cmd *c, const struct fb_common *common,
+		       struct fb_error *err)
+{
+	struct fb_common here = *common;
+
+	/* Where there is none nothing is locked, or written. */
+	if (fb_manual_cmd_open(c, common, false, err) < 0)
+		return -1;
+	if (!c->m->active)
+		return 0;
+	fb_manual_cmd_release(c);
+	memset(c, 0, sizeof(*c));
+	here.dir = NULL; /* -C was carried out */
+	return fb_manual_cmd_open(c, &here, true, err) < 0 ? -1 : c->m->active;
+}
+
 int fb_manual_cmd_active(struct fb_manual_cmd *c, const struct fb_common *common,
 			 struct fb_error *err)
 {

@@ -21,6 +21,12 @@ struct fb_manual_cmd {
 int fb_manual_cmd_open(struct fb_manual_cmd *c, const struct fb_common *common, bool write,
 		       struct fb_error *err);
 
+/**
+ * fb_manual_cmd_take() - The same for writing, if there is one: 1, else 0, or -1.
+ */
+int fb_manual_cmd_take(struct fb_manual_cmd *c, const struct fb_common *common,
+		       struct fb_error *err);
+
 /** fb_manual_cmd_active() - The same to go on with; FB_ERROR_USAGE where there is none. */
 int fb_manual_cmd_active(struct fb_manual_cmd *c, const struct fb_common *common,
 			 struct fb_error *err);

@@ -845,12 +845,16 @@ int fb_manual_end(struct fb_manual *m, json_t *verdict, struct fb_error *err)
 
 static void start_line(const struct fb_manual_start *start, struct fb_str *out)
 {
-	fb_str_add(out, "git bisect start");
+	FB_CLEANUP(fb_str_release) struct fb_str line = FB_STR_INIT;
+
+	fb_str_add(&line, "git bisect start");
 	for (char *const *w = start->words; *w; w++) {
-		fb_str_addc(out, ' ');
-		fb_gitbisect_quote(*w, out);
+		fb_str_addc(&line, ' ');
+		fb_gitbisect_quote(*w, &line);
 	}
-	fb_str_addc(out, '\n');
+	/* An event is UTF-8; names of files need not be, and BISECT_NAMES has them as they are. */
+	fb_text_tame(line.buf);
+	fb_str_addf(out, "%s\n", fb_str_cstr(&line));
 }
 
 static int record_start(struct fb_manual *m, const struct fb_manual_start *start,
