@@ -31,6 +31,7 @@ const struct fb_command fb_commands[] = {
 	{"bisect undo", "by hand: take back the last verdict", fb_cmd_bisect_undo},
 	{"bisect visualize", "by hand: show the commits that are left", fb_cmd_bisect_visualize},
 	{"bisect weak", "by hand: a commit is probably good or bad", fb_cmd_bisect_weak},
+	{"compare", "what differs between revisions, over the whole matrix", fb_cmd_compare},
 	{"doctor", "what works on this host", fb_cmd_doctor},
 	{"job", NULL, fb_cmd_job},
 	{"judge", "measure what is checked out: 0 good, 1 bad, 125 skip, for git bisect run",

@@ -71,13 +71,13 @@ static void other_environments_are_not_compared(void **state)
 
 	make(&old, sig_a, env_x, 9370, 7);
 	make(&new, sig_b, env_y, 8255, 7);
-	fb_measured_change(&old.m, &new.m, CELL, METRIC, 0.01, 0.02, &c);
+	fb_measured_change(&old.m, &new.m, CELL, METRIC, 0.01, 0.02, false, &c);
 	assert_int_equal(c.judged.verdict, FB_COMPARE_NOT_COMPARABLE);
 	assert_null(c.size.method);
 	assert_true(isnan(c.size.effect));
 
 	make(&new, sig_b, env_x, 8255, 7);
-	fb_measured_change(&old.m, &new.m, CELL, METRIC, 0.01, 0.02, &c);
+	fb_measured_change(&old.m, &new.m, CELL, METRIC, 0.01, 0.02, false, &c);
 	assert_int_equal(c.judged.verdict, FB_COMPARE_DIFFER);
 	assert_near(c.size.effect, 8258.0 / 9373 - 1, 1e-4);
 	assert_true(c.size.lo < c.size.effect && c.size.effect < c.size.hi && c.size.hi < -0.118);
@@ -86,7 +86,7 @@ static void other_environments_are_not_compared(void **state)
 	/* Only the boots that share an environment count. */
 	old.boots[0].env = env_y;
 	old.boots[1].env = env_y;
-	fb_measured_change(&old.m, &new.m, CELL, METRIC, 0.01, 0.02, &c);
+	fb_measured_change(&old.m, &new.m, CELL, METRIC, 0.01, 0.02, false, &c);
 	assert_int_equal(c.judged.nr_old, 5);
 	assert_int_equal(c.judged.nr_alone, 2);
 	assert_string_equal(c.size.method, "sequential rank test");
@@ -99,7 +99,7 @@ static void equal_images_are_said_to_be_so(void **state)
 
 	make(&old, sig_a, env_x, 100, 7);
 	make(&new, sig_a, env_x, 100, 7);
-	fb_measured_change(&old.m, &new.m, CELL, METRIC, 0.01, 0.2, &c);
+	fb_measured_change(&old.m, &new.m, CELL, METRIC, 0.01, 0.2, false, &c);
 	assert_true(c.same_image);
 	assert_int_equal(c.judged.verdict, FB_COMPARE_SMALL);
 }
@@ -112,12 +112,12 @@ static void differences_where_there_is_no_ratio(void **state)
 
 	make(&old, sig_a, env_x, -3, 7);
 	make(&new, sig_b, env_x, 17, 7);
-	fb_measured_change(&old.m, &new.m, CELL, METRIC, 0.01, 0.02, &c);
+	fb_measured_change(&old.m, &new.m, CELL, METRIC, 0.01, 0.02, false, &c);
 	assert_false(c.is_ratio);
 	assert_near(c.size.effect, 20, 1e-12);
 	assert_int_equal(c.judged.verdict, FB_COMPARE_DIFFER);
 	make(&new, sig_b, env_x, 17, 0);
-	fb_measured_change(&old.m, &new.m, CELL, METRIC, 0.01, 0.02, &c);
+	fb_measured_change(&old.m, &new.m, CELL, METRIC, 0.01, 0.02, false, &c);
 	assert_int_equal(c.judged.verdict, FB_COMPARE_OPEN);
 	assert_null(c.size.method);
 }

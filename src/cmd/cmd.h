@@ -54,6 +54,7 @@ int fb_cmd_bisect_undo(int argc, char **argv);
 int fb_cmd_bisect_verdict(int argc, char **argv);
 int fb_cmd_bisect_visualize(int argc, char **argv);
 int fb_cmd_bisect_weak(int argc, char **argv);
+int fb_cmd_compare(int argc, char **argv);
 int fb_cmd_doctor(int argc, char **argv);
 int fb_cmd_job(int argc, char **argv);
 int fb_cmd_judge(int argc, char **argv);

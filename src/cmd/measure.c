@@ -5,9 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/cmd/cmd.h"
-#include "src/controller/measure.h"
-#include "src/util/clock.h"
+#include "src/cmd/measuring.h"
 #include "src/util/json.h"
 #include "src/util/util.h"
 
@@ -26,35 +24,6 @@ struct opts {
 	unsigned boots;
 	bool dry_run;
 };
-
-/* Owned; NULL when nothing is known to be against the cell. */
-static char *unavailable(const struct fb_plan *plan, const struct fb_cell *cell)
-{
-	/* Without a machine nothing is taken along: the command is looked for when it is run. */
-	return strcmp(plan->machine, "command") != 0 ? fb_cell_unavailable(cell) : NULL;
-}
-
-/* Take out of @plan what cannot be run here, with the reason for each in @told. */
-static int drop_unavailable(struct fb_plan *plan, json_t *told, struct fb_error *err)
-{
-	for (size_t i = plan->nr_cells; i > 0; i--) {
-		const struct fb_cell *cell = &plan->cells[i - 1];
-		FB_CLEANUP(fb_freep) char *why = unavailable(plan, cell);
-		FB_CLEANUP(fb_freep) char *key = fb_cell_key(cell);
-		FB_CLEANUP(fb_freep) char *text = fb_cell_text(cell);
-
-		if (!why)
-			continue;
-		if (plan->nr_cells == 1)
-			return fb_error_set(err, FB_ERROR_MISSING,
-					    "no cell of the plan can be run here: %s", why);
-		json_array_insert_new(told, 0,
-				      json_pack("{s:s, s:s, s:s}", "cell", key, "text", text,
-						"unavailable", why));
-		fb_plan_drop(plan, i - 1);
-	}
-	return 0;
-}
 
 static void print_unavailable(const json_t *told, struct fb_str *out)
 {
@@ -80,28 +49,6 @@ static double guess_s(const struct fb_cell *cell)
 				s += (double)fb_cell_seconds(cell, names[k]) *
 				     (double)fb_cell_number(cell, "runs");
 	return s;
-}
-
-/* Metrics that any boot gave for a cell, in the order in which they came; owned vector. */
-static char **metrics_of(const struct fb_measured *m, size_t nr, const char *cell_key)
-{
-	char **names = NULL;
-
-	for (size_t i = 0; i < nr; i++)
-		for (size_t j = 0; j < m[i].nr_boots; j++)
-			for (size_t k = 0; k < m[i].boots[j].nr_samples; k++) {
-				const struct fb_store_sample *s = &m[i].boots[j].samples[k];
-				const struct fb_metric *metric = fb_metric_find(s->metric);
-				bool seen = false;
-
-				if (strcmp(s->cell, cell_key) != 0 || (metric && !metric->headline))
-					continue;
-				for (size_t n = 0; names && names[n] && !seen; n++)
-					seen = !strcmp(names[n], s->metric);
-				if (!seen)
-					fb_strv_add(&names, s->metric);
-			}
-	return names;
 }
 
 static const struct {
@@ -134,7 +81,7 @@ static void print_change(const struct fb_measured *old, const struct fb_measured
 	unsigned least = fb_measured_least_boots(alpha);
 	struct fb_measured_change c;
 
-	fb_measured_change(old, new, cell_key, metric, alpha, min_effect, &c);
+	fb_measured_change(old, new, cell_key, metric, alpha, min_effect, false, &c);
 	fb_str_addf(out, "    %.12s  against %.12s: ", new->commit.hex, old->commit.hex);
 	if (c.size.method) {
 		print_size(c.size.effect, c.is_ratio, out);
@@ -203,7 +150,7 @@ static size_t comparisons(const struct fb_plan *plan, const struct fb_measured *
 
 	for (size_t c = 0; c < plan->nr_cells; c++) {
 		FB_CLEANUP(fb_freep) char *key = fb_cell_key(&plan->cells[c]);
-		FB_CLEANUP(fb_strvp) char **names = metrics_of(m, nr, key);
+		FB_CLEANUP(fb_strvp) char **names = fb_measured_metrics(m, nr, key, false);
 
 		series += fb_strv_len(names);
 	}
@@ -244,7 +191,7 @@ static void print_plain(const struct fb_plan *plan, const struct fb_measured *m,
 	for (size_t c = 0; c < plan->nr_cells; c++) {
 		FB_CLEANUP(fb_freep) char *key = fb_cell_key(&plan->cells[c]);
 		FB_CLEANUP(fb_freep) char *label = fb_cell_label(&plan->cells[c]);
-		FB_CLEANUP(fb_strvp) char **names = metrics_of(m, nr, key);
+		FB_CLEANUP(fb_strvp) char **names = fb_measured_metrics(m, nr, key, false);
 
 		if (!names)
 			continue;
@@ -345,7 +292,8 @@ static json_t *series_json(const struct fb_measured *m, size_t nr, const char *c
 			first = i;
 			continue;
 		}
-		fb_measured_change(&m[first], &m[i], cell_key, metric, alpha, min_effect, &c);
+		fb_measured_change(&m[first], &m[i], cell_key, metric, alpha, min_effect, false,
+				   &c);
 		json_array_append_new(changes, change_json(&m[first], &m[i], &c));
 	}
 	return json_pack("{s:s, s:s, s:o, s:o}", "cell", cell_key, "metric", metric, "revs", revs,
@@ -369,7 +317,7 @@ static void print_json(const struct fb_plan *plan, const struct fb_measured *m, 
 	}
 	for (size_t c = 0; c < plan->nr_cells; c++) {
 		FB_CLEANUP(fb_freep) char *key = fb_cell_key(&plan->cells[c]);
-		FB_CLEANUP(fb_strvp) char **names = metrics_of(m, nr, key);
+		FB_CLEANUP(fb_strvp) char **names = fb_measured_metrics(m, nr, key, false);
 
 		for (size_t k = 0; names && names[k]; k++)
 			json_array_append_new(
@@ -393,7 +341,7 @@ static int dry_run(const struct fb_plan *plan, const struct opts *o, unsigned bo
 	for (size_t i = 0; i < plan->nr_cells; i++) {
 		FB_CLEANUP(fb_freep) char *key = fb_cell_key(&plan->cells[i]);
 		FB_CLEANUP(fb_freep) char *text = fb_cell_text(&plan->cells[i]);
-		FB_CLEANUP(fb_freep) char *why = unavailable(plan, &plan->cells[i]);
+		FB_CLEANUP(fb_freep) char *why = fb_measure_unavailable(plan, &plan->cells[i]);
 
 		boot_s += why ? 0 : guess_s(&plan->cells[i]);
 		nr_not += why != NULL;
@@ -440,53 +388,26 @@ static int check_revs(const struct opts *o, struct fb_error *err)
 
 static int run(const struct opts *o, struct fb_plan *plan, unsigned boots, struct fb_error *err)
 {
-	FB_CLEANUP(fb_store_freep) struct fb_store *store = NULL;
-	FB_CLEANUP(fb_history_freep) struct fb_history *history = NULL;
-	FB_CLEANUP(fb_session_release) struct fb_session session = {0};
-	FB_CLEANUP(fb_lab_freep) struct fb_lab *lab = NULL;
-	FB_CLEANUP(fb_freep) char *self = fb_self(err);
-	FB_CLEANUP(fb_freep) struct fb_oid *oids = NULL;
-	size_t nr = fb_strv_len(o->revs);
-	struct fb_measured *m = NULL;
-	struct fb_str out = FB_STR_INIT;
-	struct fb_lab_setup setup;
-	json_auto_t *verdict = NULL, *told = json_array();
+	FB_CLEANUP(fb_measure_cmd_release) struct fb_measure_cmd c = {0};
+	FB_CLEANUP(fb_str_release) struct fb_str out = FB_STR_INIT;
 	int rc;
 
-	if (drop_unavailable(plan, told, err) < 0)
+	if (fb_measure_cmd_begin(&c, &o->common, plan, "measure", o->revs, false, err) < 0)
 		return -1;
-	if (!self || fb_open_history(&o->common, &history, err) < 0 ||
-	    fb_open_store(&store, err) < 0)
-		return -1;
-	oids = fb_xcalloc(nr, sizeof(*oids));
-	for (size_t i = 0; i < nr; i++)
-		if (fb_history_resolve(history, o->revs[i], &oids[i], err) < 0)
+	while (c.measuring.rounds < boots)
+		if (fb_measuring_round(&c.measuring, NULL, err) < 0)
 			return -1;
-	if (fb_measure_begin(store, history, plan, oids, nr, &session, err) < 0)
-		return -1;
-	setup = (struct fb_lab_setup){.store = store,
-				      .history = history,
-				      .plan = plan,
-				      .session = &session,
-				      .self = self,
-				      .stop = fb_catch_signals(),
-				      .observer = fb_progress_observer(&o->common)};
-	if (fb_lab_open(&setup, &lab, err) < 0 || fb_measure_run(lab, oids, nr, boots, &m, err) < 0)
-		return -1;
 	if (o->common.json)
-		print_json(plan, m, nr, told, &out);
+		print_json(plan, c.measuring.measured, c.measuring.nr, c.told, &out);
 	else
-		print_plain(plan, m, nr, &out);
+		print_plain(plan, c.measuring.measured, c.measuring.nr, &out);
 	if (!o->common.json)
-		print_unavailable(told, &out);
-	verdict = json_pack("{s:s}", "verdict", "measured");
-	rc = fb_store_session_end(store, session.id, verdict, err);
+		print_unavailable(c.told, &out);
+	rc = fb_measure_cmd_end(&c, "measured", err);
 	if (rc == 0)
 		rc = fb_put(fb_str_cstr(&out));
-	if (rc == 0 && !is_measured(m, nr))
+	if (rc == 0 && !is_measured(c.measuring.measured, c.measuring.nr))
 		rc = FB_EXIT_UNTESTABLE;
-	fb_str_release(&out);
-	fb_measured_free(m, nr);
 	return rc;
 }
 

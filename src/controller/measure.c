@@ -10,7 +10,7 @@
 #include "src/util/util.h"
 
 int fb_measure_begin(struct fb_store *store, struct fb_history *history, const struct fb_plan *plan,
-		     const struct fb_oid *revs, size_t nr, struct fb_session *ret,
+		     const char *kind, const struct fb_oid *revs, size_t nr, struct fb_session *ret,
 		     struct fb_error *err)
 {
 	struct fb_session session = {0};
@@ -18,7 +18,7 @@ int fb_measure_begin(struct fb_store *store, struct fb_history *history, const s
 
 	for (size_t i = 0; i < nr; i++)
 		json_array_append_new(list, json_string(revs[i].hex));
-	session.kind = fb_xstrdup("measure");
+	session.kind = fb_xstrdup(kind);
 	session.repo = fb_xstrdup(fb_history_gitdir(history));
 	session.workdir = fb_xstrdup(fb_history_workdir(history));
 	session.plan = fb_xstrdup(plan->text);
@@ -33,7 +33,7 @@ int fb_measure_begin(struct fb_store *store, struct fb_history *history, const s
 	return 0;
 }
 
-void fb_measured_free(struct fb_measured *measured, size_t nr)
+static void measured_free(struct fb_measured *measured, size_t nr)
 {
 	for (size_t i = 0; measured && i < nr; i++) {
 		free(measured[i].signature);
@@ -83,19 +83,28 @@ static int64_t *used_boots(const struct fb_measured *m, size_t nr, size_t *ret_n
 	return used;
 }
 
-/* One boot of each revision; the order turns round every time, so that drift cancels. */
-static int round_of(struct fb_lab *lab, unsigned round, size_t nr,
-		    const struct fb_lab_kernel *kernels, struct fb_measured *m,
-		    struct fb_error *err)
+/*
+ * One boot of each revision that is not left out; the order turns round every time, and that of
+ * the cells every second time where they are balanced, so that drift cancels. A boot with its
+ * cells in another order is of another environment: it is compared with its like only.
+ */
+int fb_measuring_round(struct fb_measuring *me, const bool *left_out, struct fb_error *err)
 {
-	const struct fb_plan *plan = lab->plan;
-	struct fb_lab_request *requests = fb_xcalloc(nr, sizeof(*requests));
-	struct fb_store_boot *boots = fb_xcalloc(nr, sizeof(*boots));
-	size_t *who = fb_xcalloc(nr, sizeof(*who)), n = 0;
+	struct fb_lab *lab = me->lab;
+	size_t nr = me->nr, nr_cells = lab->plan->nr_cells;
+	FB_CLEANUP(fb_freep) struct fb_lab_request *requests = fb_xcalloc(nr, sizeof(*requests));
+	FB_CLEANUP(fb_freep) struct fb_store_boot *boots = fb_xcalloc(nr, sizeof(*boots));
+	FB_CLEANUP(fb_freep) size_t *who = fb_xcalloc(nr, sizeof(*who));
+	FB_CLEANUP(fb_freep) struct fb_cell *cells = fb_xcalloc(nr_cells, sizeof(*cells));
+	bool turned = me->balance && me->rounds / 2 % 2;
+	size_t n = 0;
 	int rc = 0;
 
+	for (size_t i = 0; i < nr_cells; i++) /* borrowed */
+		cells[i] = lab->plan->cells[turned ? nr_cells - 1 - i : i];
 	for (size_t k = 0; k < nr && rc == 0; k++) {
-		size_t i = round % 2 ? nr - 1 - k : k;
+		size_t i = me->rounds % 2 ? nr - 1 - k : k;
+		const struct fb_lab_kernel *kernel = &me->kernels[i];
 		struct fb_store_boot old = {0};
 		char env[FB_HASH_HEX_SIZE];
 		size_t nr_used;
@@ -103,57 +112,80 @@ static int round_of(struct fb_lab *lab, unsigned round, size_t nr,
 		bool found = false;
 		uint64_t seed;
 
-		if (!kernels[i].signature)
+		if (!kernel->signature || (left_out && left_out[i]))
 			continue;
-		rc = fb_lab_env(lab, plan->cells, plan->nr_cells, kernels[i].toolchain, env, err);
+		rc = fb_lab_env(lab, cells, nr_cells, kernel->toolchain, env, err);
 		if (rc < 0)
 			break;
-		used = used_boots(m, nr, &nr_used);
-		rc = fb_lab_find_boot(lab, kernels[i].signature, env, used, nr_used, &old, &found,
+		used = used_boots(me->measured, nr, &nr_used);
+		rc = fb_lab_find_boot(lab, kernel->signature, env, used, nr_used, &old, &found,
 				      &seed, err);
 		free(used);
 		if (rc == 0 && found) {
-			add_boot(&m[i], &old);
+			add_boot(&me->measured[i], &old);
 		} else if (rc == 0) {
-			seed = fb_lab_fresh_seed(requests, n, seed, kernels[i].signature);
-			requests[n] = (struct fb_lab_request){&kernels[i], seed};
+			seed = fb_lab_fresh_seed(requests, n, seed, kernel->signature);
+			requests[n] = (struct fb_lab_request){kernel, seed};
 			who[n++] = i;
 		}
 	}
 	if (rc == 0 && n)
-		rc = fb_lab_boot(lab, plan->cells, plan->nr_cells, requests, n, boots, err);
+		rc = fb_lab_boot(lab, cells, nr_cells, requests, n, boots, err);
 	for (size_t k = 0; k < n; k++) {
 		if (rc == 0)
-			add_boot(&m[who[k]], &boots[k]);
+			add_boot(&me->measured[who[k]], &boots[k]);
 		else
 			fb_store_boot_release(&boots[k]);
 	}
-	free(requests);
-	free(boots);
-	free(who);
+	me->rounds++;
+	lab->state.boots += (unsigned)n;
 	return rc;
 }
 
-int fb_measure_run(struct fb_lab *lab, const struct fb_oid *revs, size_t nr, unsigned boots,
-		   struct fb_measured **ret, struct fb_error *err)
+int fb_measuring_begin(struct fb_lab *lab, const struct fb_oid *revs, size_t nr, bool balance,
+		       struct fb_measuring *ret, struct fb_error *err)
 {
-	struct fb_lab_kernel *kernels = fb_xcalloc(nr, sizeof(*kernels));
-	struct fb_measured *m = fb_xcalloc(nr, sizeof(*m));
-	int rc = build_all(lab, revs, nr, kernels, m, err);
+	struct fb_measuring me = {.lab = lab, .nr = nr, .balance = balance};
 
-	for (unsigned round = 0; round < boots && rc == 0; round++) {
-		lab->state.boots = round * (unsigned)nr;
-		rc = round_of(lab, round, nr, kernels, m, err);
-	}
-	for (size_t i = 0; i < nr; i++)
-		fb_lab_kernel_release(&kernels[i]);
-	free(kernels);
-	if (rc < 0) {
-		fb_measured_free(m, nr);
+	me.kernels = fb_xcalloc(nr, sizeof(*me.kernels));
+	me.measured = fb_xcalloc(nr, sizeof(*me.measured));
+	if (build_all(lab, revs, nr, me.kernels, me.measured, err) < 0) {
+		fb_measuring_release(&me);
 		return -1;
 	}
-	*ret = m;
+	*ret = me;
 	return 0;
+}
+
+void fb_measuring_release(struct fb_measuring *me)
+{
+	for (size_t i = 0; i < me->nr; i++)
+		fb_lab_kernel_release(&me->kernels[i]);
+	free(me->kernels);
+	measured_free(me->measured, me->nr);
+	memset(me, 0, sizeof(*me));
+}
+
+char **fb_measured_metrics(const struct fb_measured *m, size_t nr, const char *cell_key, bool all)
+{
+	char **names = NULL;
+
+	for (size_t i = 0; i < nr; i++)
+		for (size_t j = 0; j < m[i].nr_boots; j++)
+			for (size_t k = 0; k < m[i].boots[j].nr_samples; k++) {
+				const struct fb_store_sample *s = &m[i].boots[j].samples[k];
+				const struct fb_metric *metric = fb_metric_find(s->metric);
+				bool seen = false;
+
+				if (strcmp(s->cell, cell_key) != 0 ||
+				    (metric && !metric->headline && !all))
+					continue;
+				for (size_t n = 0; names && names[n] && !seen; n++)
+					seen = !strcmp(names[n], s->metric);
+				if (!seen)
+					fb_strv_add(&names, s->metric);
+			}
+	return names;
 }
 
 /* All runs of the boots that ended well, boot by boot; free() it. */
@@ -249,7 +281,7 @@ unsigned fb_measured_least_boots(double alpha)
 
 void fb_measured_change(const struct fb_measured *old, const struct fb_measured *new,
 			const char *cell_key, const char *metric, double alpha, double min_effect,
-			struct fb_measured_change *ret)
+			bool any_time, struct fb_measured_change *ret)
 {
 	const struct fb_measured *side[] = {old, new};
 	size_t cap = old->nr_boots + new->nr_boots, nr[2] = {0}, n = 0;
@@ -279,7 +311,7 @@ void fb_measured_change(const struct fb_measured *old, const struct fb_measured 
 	if (fb_compare_judge(boots, n, &params, &c.judged) < 0)
 		abort(); /* out of memory, as fb_xmalloc(); the values were looked at */
 	params.alpha = 0.05;
-	if (nr_envs > 1)
+	if (nr_envs > 1 || any_time)
 		(void)fb_compare_interval(boots, n, &params, &c.size); /* else nothing to compare */
 	else if (nr[0] && nr[1] &&
 		 fb_compare_effect(values, nr[0], values + nr[0], nr[1], params.log_scale, 0.95,

@@ -14,20 +14,40 @@ struct fb_measured {
 	size_t nr_boots;
 };
 
-/** fb_measure_begin() - Store a session of kind "measure" for @revs. */
+/** fb_measure_begin() - Store a session of @kind ("measure", "compare", "noise") for @revs. */
 int fb_measure_begin(struct fb_store *store, struct fb_history *history, const struct fb_plan *plan,
-		     const struct fb_oid *revs, size_t nr, struct fb_session *ret,
+		     const char *kind, const struct fb_oid *revs, size_t nr, struct fb_session *ret,
 		     struct fb_error *err);
 
+struct fb_measuring {
+	struct fb_lab *lab;	       /* borrowed */
+	struct fb_lab_kernel *kernels; /* nr, as the revisions */
+	struct fb_measured *measured;  /* nr */
+	size_t nr;
+	unsigned rounds; /* made so far */
+	bool balance;	 /* of two pairs of rounds one runs the cells in the order turned round */
+};
+
+/** fb_measuring_begin() - Build all; those that do not build have a .cause and are left out. */
+int fb_measuring_begin(struct fb_lab *lab, const struct fb_oid *revs, size_t nr, bool balance,
+		       struct fb_measuring *ret, struct fb_error *err);
+void fb_measuring_release(struct fb_measuring *me);
+
 /**
- * fb_measure_run() - Build all, then boot each @boots times, in the order A B B A ...
- * @ret: nr results; free with fb_measured_free().
+ * fb_measuring_round() - One more boot of each; over the rounds in the order A B B A ...
+ * @left_out: nr flags: those that get no boot this time; NULL: none.
  *
  * On the deterministic machine boots that the store has already are taken from there.
  */
-int fb_measure_run(struct fb_lab *lab, const struct fb_oid *revs, size_t nr, unsigned boots,
-		   struct fb_measured **ret, struct fb_error *err);
-void fb_measured_free(struct fb_measured *measured, size_t nr);
+int fb_measuring_round(struct fb_measuring *me, const bool *left_out, struct fb_error *err);
+
+/**
+ * fb_measured_metrics() - Metrics that any boot gave for a cell, in the order in which they came.
+ * @all: else only those that tables show: headline metrics and those of a user's command.
+ *
+ * Return: owned vector; NULL when there is none.
+ */
+char **fb_measured_metrics(const struct fb_measured *m, size_t nr, const char *cell_key, bool all);
 
 struct fb_summary {
 	size_t nr;	 /* boots with a value */
@@ -54,12 +74,13 @@ struct fb_measured_change {
  * fb_measured_change() - Of a metric, from @old to @new, by their boots.
  * @alpha: of calling them different when they are not; whatever the number of boots.
  * @min_effect: ratio below which a change is called small; 0: none is.
+ * @any_time: boots were added because of values: the interval of the size must allow for that.
  *
  * Boots of different environments are not compared with each other.
  */
 void fb_measured_change(const struct fb_measured *old, const struct fb_measured *new,
 			const char *cell_key, const char *metric, double alpha, double min_effect,
-			struct fb_measured_change *ret);
+			bool any_time, struct fb_measured_change *ret);
 
 /**
  * fb_measured_least_boots() - Boots of each of two revisions with which fb_measured_change() can
