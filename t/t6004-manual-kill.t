@@ -97,6 +97,16 @@ fb_expect 'killed in good, with values' 'killed good c18 && killed good c18 --va
 fb_expect 'killed in bad and skip' 'killed bad && killed skip c22..c25'
 fb_expect 'killed in weak' 'killed weak bad c20'
 fb_expect 'killed in undo' 'killed undo'
+fb_expect 'what only the store knows yet, with or without its refs, is made good' '
+	for command in "good c18" "good c18 --value 3,4" "weak bad c20" "skip c22..c25" bad undo; do
+		restore && firstbad -C repo bisect $command >out 2>&1 || : && said >after.said && refs >after.refs &&
+		cp snapshot/repo/.git/BISECT_LOG repo/.git/ && firstbad -C repo bisect next >out 2>&1 || : &&
+		said >now.said && refs >now.refs && fb_cmp after.said now.said && fb_cmp after.refs now.refs &&
+		rm -rf repo && cp -a snapshot/repo repo && firstbad -C repo bisect next >out 2>&1 || : &&
+		said >now.said && refs >now.refs && fb_cmp after.said now.said && fb_cmp after.refs now.refs &&
+		git -C repo bisect log >now.log && firstbad -C repo bisect log >our.log && fb_cmp now.log our.log || { echo "$command"; exit 1; }
+	done
+'
 fb_expect 'killed in start and replay: there is the new session, or none, and the old one is archived' '
 	restore && firstbad -C repo bisect log >old.log &&
 	for command in "start c30 c1" "replay ../old.log"; do
