@@ -38,6 +38,7 @@ const struct fb_command fb_commands[] = {
 	 fb_cmd_judge},
 	{"list", "list tests, metrics, kconfigs, machines, engines or sessions", fb_cmd_list},
 	{"measure", "build, boot and run a plan's matrix on some revisions", fb_cmd_measure},
+	{"noise", "how far values move by themselves, and boots that show a change", fb_cmd_noise},
 	{"report", "the report of a bisection", fb_cmd_report},
 	{"simulate", "how the search behaves in made histories: boots, errors, calibration",
 	 fb_cmd_simulate},

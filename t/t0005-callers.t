@@ -25,7 +25,6 @@ cd "$FB_SCRATCH" || fb_die "no $FB_SCRATCH"
 
 # Those that wait for the caller that they were written for. May only shrink.
 sort >allowed <<-END
-	fb_series_drift
 END
 
 fb_expect 'there are functions and uses of them' '

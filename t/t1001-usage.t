@@ -20,7 +20,7 @@ fb_expect '--help and --version succeed on stdout' '
 	firstbad --version >out && fb_grep "^firstbad [0-9]" out
 '
 fb_expect 'each command has --help' '
-	for c in "bisect auto" "bisect run" "bisect status" compare doctor list measure report simulate \
+	for c in "bisect auto" "bisect run" "bisect status" compare doctor list measure noise report simulate \
 		"bisect start" "bisect good" "bisect bad" "bisect old" "bisect new" "bisect skip" \
 		"bisect weak" "bisect next" "bisect log" "bisect replay" "bisect undo" "bisect reset" \
 		"bisect visualize" "bisect terms" judge; do
@@ -136,7 +136,7 @@ fb_expect 'exit statuses of the manual are those of the program' '
 	fb_cmp want have
 '
 fb_expect 'options of --help are in the manual' '
-	for c in "bisect auto" "bisect run" "bisect status" compare doctor list measure report simulate \
+	for c in "bisect auto" "bisect run" "bisect status" compare doctor list measure noise report simulate \
 		"bisect start" "bisect good" "bisect skip" "bisect weak" "bisect terms" judge; do
 		firstbad $c --help | sed -n "s/^ .*--\([a-z-]*\).*/\1/p"
 	done | sort -u >opts &&

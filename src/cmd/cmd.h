@@ -60,6 +60,7 @@ int fb_cmd_job(int argc, char **argv);
 int fb_cmd_judge(int argc, char **argv);
 int fb_cmd_list(int argc, char **argv);
 int fb_cmd_measure(int argc, char **argv);
+int fb_cmd_noise(int argc, char **argv);
 int fb_cmd_report(int argc, char **argv);
 int fb_cmd_simulate(int argc, char **argv);
 
