@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `firstbad bisect start`: as git's, with a plan and a store. */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -120,13 +121,39 @@ static int split(struct fb_history *history, char *const *words, bool dashes, st
 	return 0;
 }
 
+/* Paths as they are from the top of the worktree, where git reads them later; owned. */
+static int from_top(struct fb_history *history, char *const *words, char ***ret,
+		    struct fb_error *err)
+{
+	FB_CLEANUP(fb_freep) char *top = realpath(fb_history_workdir(history), NULL);
+	FB_CLEANUP(fb_freep) char *here = getcwd(NULL, 0);
+	FB_CLEANUP(fb_strvp) char **list = NULL;
+	size_t len = top ? strlen(top) : 0;
+	bool below = here && len && !strncmp(here, top, len) && here[len] == '/';
+
+	for (; *words; words++) {
+		FB_CLEANUP(fb_freep) char *path = NULL;
+
+		if (below && **words == ':')
+			return fb_error_set(err, FB_ERROR_USAGE,
+					    "'%.200s': pathspec magic is only understood at the "
+					    "top of the worktree",
+					    *words);
+		path = below && **words != '/' ? fb_xasprintf("%s/%s", here + len + 1, *words)
+					       : fb_xstrdup(*words);
+		fb_strv_add(&list, path);
+	}
+	*ret = list ? FB_TAKE(list) : fb_xcalloc(1, sizeof(*list));
+	return 0;
+}
+
 static int begin(const struct start_opts *o, struct fb_manual_cmd *c, char **words, char **paths,
 		 struct fb_error *err)
 {
 	FB_CLEANUP(fb_freep)
 	struct fb_oid *revs = fb_xcalloc(fb_strv_len(words) + 1, sizeof(*revs));
 	struct fb_manual_start start = {.first_parent = o->first_parent, .revs = revs};
-	FB_CLEANUP(fb_strvp) char **line = NULL;
+	FB_CLEANUP(fb_strvp) char **line = NULL, **top_paths = NULL;
 	struct fb_plan *plan = NULL;
 
 	if (set_terms(o, start.terms, err) < 0 ||
@@ -138,13 +165,29 @@ static int begin(const struct start_opts *o, struct fb_manual_cmd *c, char **wor
 	c->m->plan = start.plan = plan;
 	if (split(c->history, words, paths != NULL, revs, &start.nr_revs, err) < 0)
 		return -1;
-	start.paths = paths ? paths : words + start.nr_revs;
+	if (from_top(c->history, paths ? paths : words + start.nr_revs, &top_paths, err) < 0)
+		return -1;
+	start.paths = top_paths;
 	/* Where nothing can be checked out there is nothing else to do. */
 	start.no_checkout = o->no_checkout ||
 			    !strcmp(fb_history_workdir(c->history), fb_history_gitdir(c->history));
 	line = words_of(o, start.no_checkout, words, start.nr_revs, start.paths);
 	start.words = line;
 	return fb_manual_begin(c->m, &start, err);
+}
+
+/* As git: what cannot go on from the first has not begun. */
+static int next(struct fb_manual_cmd *c, struct fb_error *err)
+{
+	json_auto_t *verdict = json_pack("{s:s}", "verdict", "ended");
+	int rc = fb_manual_cmd_next(c, false, err);
+	struct fb_error end_err = FB_ERROR_INIT;
+
+	if (rc != -1 && rc != FB_EXIT_NOTHING)
+		return rc;
+	if (fb_manual_end(c->m, verdict, rc < 0 ? &end_err : err) < 0)
+		return rc < 0 ? fb_error_wrap(err, "%s; and then", end_err.text) : -1;
+	return rc;
 }
 
 int fb_cmd_bisect_start(int argc, char **argv)
@@ -177,7 +220,6 @@ int fb_cmd_bisect_start(int argc, char **argv)
 	rc = fb_opt_parse(argc, argv, usage, about, opts, FB_ARRAY_SIZE(opts), &first);
 	if (rc >= 0)
 		return rc;
-	rc = begin(&o, &c, argv + first, paths, &err) < 0 ? -1
-							  : fb_manual_cmd_next(&c, false, &err);
+	rc = begin(&o, &c, argv + first, paths, &err) < 0 ? -1 : next(&c, &err);
 	return rc < 0 ? fb_fail(&err) : rc;
 }
