@@ -29,6 +29,7 @@ const struct fb_command fb_commands[] = {
 	{"bisect status", "what a bisection knows so far", fb_cmd_bisect_status},
 	{"bisect terms", "by hand: what the two sides are called", fb_cmd_bisect_terms},
 	{"bisect undo", "by hand: take back the last verdict", fb_cmd_bisect_undo},
+	{"bisect view", "the same as visualize", fb_cmd_bisect_visualize},
 	{"bisect visualize", "by hand: show the commits that are left", fb_cmd_bisect_visualize},
 	{"bisect weak", "by hand: a commit is probably good or bad", fb_cmd_bisect_weak},
 	{"compare", "what differs between revisions, over the whole matrix", fb_cmd_compare},
