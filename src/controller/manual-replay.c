@@ -42,6 +42,15 @@ static void replay_release(struct replay *r)
 	fb_str_release(&r->unknown);
 }
 
+/* A log that begins anew: what stood before is of another session. */
+static void replay_restart(struct replay *r)
+{
+	struct replay fresh = {.m = r->m, .name = r->name};
+
+	replay_release(r);
+	*r = fresh;
+}
+
 /* Adds the commits of @word to the list; those that are not here are remembered. */
 static int resolve(struct replay *r, const char *word, bool range, struct fb_oid **list, size_t *nr,
 		   struct fb_error *err)
@@ -157,6 +166,10 @@ static int take_all(struct replay *r, const struct fb_log *log, struct fb_error 
 
 		if (e->kind == FB_LOG_NOTE)
 			continue;
+		if (e->kind == FB_LOG_START) {
+			replay_restart(r);
+			nr_verdicts = 0;
+		}
 		if (e->kind == FB_LOG_START ? take_start(r, e, err) < 0 : take_step(r, e, err) < 0)
 			return -1;
 		nr_verdicts += e->kind == FB_LOG_VERDICT || e->kind == FB_LOG_WEAK;
