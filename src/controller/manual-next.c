@@ -77,7 +77,7 @@ static bool holds_all(const struct fb_range *r, const struct said *bad, size_t f
 static int make_range(struct fb_manual *m, const struct said *bad, const struct said *good,
 		      struct fb_manual_view *v, struct fb_error *err)
 {
-	unsigned flags = m->git.first_parent ? FB_RANGE_FIRST_PARENT : 0;
+	unsigned flags = FB_RANGE_UNRELATED | (m->git.first_parent ? FB_RANGE_FIRST_PARENT : 0);
 	FB_CLEANUP(fb_range_freep) struct fb_range *range = NULL;
 
 	for (size_t i = 0; i < bad->nr; i++) {
@@ -284,6 +284,29 @@ static void take_verdict(struct fb_manual_view *v)
 		v->kind = FB_NEXT_NOTHING;
 }
 
+/*
+ * What is checked out may be built already: it stays when it parts the candidates as well as
+ * what the search would ask for. Verdicts alone make all of them equally probable.
+ */
+static void keep_head(const struct fb_manual *m, struct fb_manual_view *v)
+{
+	uint32_t ask = v->node, head, nr = v->nr_left, split = v->nr_reached;
+
+	if (!node_of(v->range, &m->git.head, &head) || head == ask || head == v->range->bad ||
+	    !(fb_search_posterior(v->search, head) > 0))
+		return;
+	for (size_t i = 0; i < v->marks.nr_skip; i++)
+		if (!strcmp(v->marks.skip[i].hex, m->git.head.hex))
+			return;
+	v->node = head;
+	count(v);
+	if ((v->nr_reached < nr - v->nr_reached ? v->nr_reached : nr - v->nr_reached) !=
+	    (split < nr - split ? split : nr - split))
+		v->node = ask;
+	v->commit = v->range->oid[v->node];
+	count(v);
+}
+
 static void list_skipped_bases(const struct fb_manual *m, struct fb_manual_view *v)
 {
 	for (uint32_t i = 0; i < v->range->nr_base && !m->git.ancestors_ok; i++)
@@ -310,6 +333,8 @@ static void take_next(const struct fb_manual *m, struct fb_manual_view *v)
 		v->commit = v->range->oid[ask.node];
 	}
 	count(v);
+	if (v->kind == FB_NEXT_ASK && !v->by_values && !v->weak)
+		keep_head(m, v);
 	list_skipped_bases(m, v);
 }
 
@@ -412,9 +437,12 @@ int fb_manual_go(struct fb_manual *m, const struct fb_manual_view *v, struct fb_
 	if (fb_gitbisect_refs(m->history, edits, m->git.no_checkout ? 2 : 1, err) < 0)
 		return -1;
 	m->git.expected = v->commit;
-	if (!m->git.no_checkout && strcmp(m->git.head.hex, v->commit.hex) != 0 &&
+	/* A branch that happens to be there is left, so that nothing can move it. */
+	if (!m->git.no_checkout &&
+	    (m->git.on_branch || strcmp(m->git.head.hex, v->commit.hex) != 0) &&
 	    fb_gitbisect_checkout(m->history, v->commit.hex, err) < 0)
 		return -1;
 	m->git.head = v->commit;
+	m->git.on_branch = false;
 	return 0;
 }

@@ -275,6 +275,7 @@ int fb_gitbisect_read(struct fb_history *history, struct fb_gitbisect *ret, stru
 	read_pseudo(history, "BISECT_HEAD", &bisect_head);
 	read_pseudo(history, "HEAD", &s.head);
 	s.no_checkout = bisect_head.hex[0] != '\0';
+	s.on_branch = git_repository_head_detached(history->repo) == 0;
 	if (s.no_checkout)
 		s.head = bisect_head;
 	if (s.active && read_refs(history, &s, err) < 0)

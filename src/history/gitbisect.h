@@ -22,6 +22,7 @@ struct fb_gitbisect {
 	bool first_parent, ancestors_ok;
 	bool no_checkout;	/* there is a BISECT_HEAD */
 	struct fb_oid head;	/* HEAD, or BISECT_HEAD; "" when unborn */
+	bool on_branch;		/* HEAD is a branch */
 	struct fb_oid expected; /* what was asked for last; "" for nothing */
 	struct fb_oid bad;	/* of the refs; "" when there is none */
 	struct fb_oid *good, *skip;

@@ -125,13 +125,15 @@ struct fb_range {
 enum fb_range_flags {
 	FB_RANGE_FIRST_PARENT =
 		1 << 0, /* follow first parents only, as git bisect --first-parent */
+	FB_RANGE_UNRELATED = 1 << 1, /* the ends need no common history, as in git bisect */
 };
 
 /**
  * fb_history_range() - The candidates of a bisection.
  *
  * Errors: FB_ERROR_USAGE when bad is an ancestor of a good end (told with both names) or the
- * ends are equal; FB_ERROR_GIT when there is no common history. Shallow boundaries are roots.
+ * ends are equal; FB_ERROR_GIT when there is no common history, which FB_RANGE_UNRELATED lets
+ * pass. Shallow boundaries are roots.
  */
 int fb_history_range(struct fb_history *history, const struct fb_oid *bad,
 		     const struct fb_oid *good, size_t nr_good, unsigned flags,

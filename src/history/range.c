@@ -305,10 +305,10 @@ static uint32_t good_above(struct walk *w, const uint32_t *good, size_t nr_good,
 }
 
 static int check_ends(struct walk *w, uint32_t bad, const uint32_t *good, size_t nr_good,
-		      struct fb_error *err)
+		      unsigned flags, struct fb_error *err)
 {
 	char a[GIT_OID_HEXSZ + 1], b[GIT_OID_HEXSZ + 1];
-	bool common = false;
+	bool common = flags & FB_RANGE_UNRELATED;
 
 	for (size_t g = 0; g < nr_good; g++)
 		if (good[g] == bad)
@@ -571,7 +571,7 @@ int fb_history_range(struct fb_history *history, const struct fb_oid *bad,
 	for (size_t g = 0; g < nr_good; g++)
 		if (start(&w, &good[g], GOOD, &good_at[g], err) < 0)
 			return -1;
-	if (walk_run(&w, err) < 0 || check_ends(&w, bad_at, good_at, nr_good, err) < 0)
+	if (walk_run(&w, err) < 0 || check_ends(&w, bad_at, good_at, nr_good, flags, err) < 0)
 		return -1;
 	role = roles(&w, bad_at, good_at, nr_good, flags);
 	*ret = make_range(&w, bad_at, role, flags);
