@@ -3,7 +3,7 @@
 # state, and git can go on, too. FB_KILLS=all tries every moment, not a sample.
 . "${top_srcdir:-.}/t/test-lib.sh"
 
-fb_have git awk || fb_skip_all "git and awk are needed"
+fb_have git awk flock || fb_skip_all "git, awk and flock are needed"
 [ -e "$top_builddir/t/kill-at.so" ] || fb_skip_all "t/kill-at.so was not built"
 git config --global core.fsync none
 every=${FB_KILLS:-17}
@@ -42,7 +42,7 @@ state()
 	for f in BISECT_START BISECT_TERMS BISECT_NAMES BISECT_EXPECTED_REV BISECT_ANCESTORS_OK; do
 		[ ! -e work/.git/$f ] || sed "s/^/$f: /" work/.git/$f
 	done
-	[ ! -e work/.git/BISECT_LOG ] || grep -e '^git bisect' -e '^# firstbad: [wv]' work/.git/BISECT_LOG || :
+	[ ! -e work/.git/BISECT_LOG ] || grep -e '^git bisect' -e '^# firstbad: [wv]' work/.git/BISECT_LOG | uniq
 }
 
 # restore FROM: the repository and the store as they were.
@@ -85,7 +85,7 @@ fb_expect 'killed at any act, the same command again makes it whole' '
 			# What cannot be said twice may have been done: next makes it whole.
 			again=yes
 			case $command in
-			undo | weak*)
+			undo | weak* | *--value*)
 				firstbad -C work bisect next >again 2>&1 || { cat again; exit 1; }
 				state >now
 				! cmp -s at-$i/state now || again=
@@ -111,9 +111,8 @@ fb_expect 'killed at any act, git can go on: it comes to the same commit' '
 			rc=0 && KILL_AT=$n LD_PRELOAD=$top_builddir/t/kill-at.so \
 				firstbad -C work bisect $command >killed 2>&1 || rc=$?
 			test $rc = 137 || break
-			# As git says to do when a process of its own was killed.
-			rm -f work/.git/index.lock
-			git -C work reset -q --hard
+			# A git of firstbad finishes.
+			flock work/.git/firstbad.lock true
 			test -e work/.git/BISECT_START || git -C work bisect start >/dev/null
 			git -C work bisect bad c6 >said 2>&1 && git -C work bisect good c3 >>said 2>&1 &&
 				git -C work bisect bad c4 >>said 2>&1 || { cat said; exit 1; }

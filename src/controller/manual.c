@@ -729,7 +729,7 @@ void fb_manual_free(struct fb_manual *m)
 	fb_gitbisect_release(&m->git);
 	fb_session_release(&m->session);
 	if (m->lock >= 0)
-		close(m->lock);
+		fb_gitbisect_unlock(m->history);
 	free(m);
 }
 

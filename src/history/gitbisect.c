@@ -43,7 +43,11 @@ int fb_git_here(const struct fb_history *history, const char *const *args, const
 	struct fb_proc_spec spec = {.dir = history->workdir,
 				    .timeout_ns = GIT_TIME_NS,
 				    .capture_max = FB_LOG_MAX_B,
-				    .stdin_data = input};
+				    .stdin_data = input,
+				    /* Killed, it would leave a lock for the user to remove. */
+				    .finishes = true,
+				    .pass_fds = &history->bisect_lock,
+				    .nr_pass_fds = history->bisect_lock >= 0};
 
 	fb_strv_add(&argv, "git");
 	for (; *args; args++)
@@ -468,7 +472,7 @@ int fb_gitbisect_lock(struct fb_history *history, struct fb_error *err)
 
 	if (fd < 0)
 		return fb_error_set_sys(err, errno, "open '%s'", path);
-	/* What a killed firstbad left behind lets go soon. */
+	/* The git that a killed firstbad left behind finishes, and lets go. */
 	for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; i++) {
 		if (errno != EWOULDBLOCK || i == LOCK_TRIES) {
 			close(fd);
@@ -478,5 +482,12 @@ int fb_gitbisect_lock(struct fb_history *history, struct fb_error *err)
 		}
 		poll(NULL, 0, LOCK_WAIT_MS);
 	}
+	history->bisect_lock = fd;
 	return fd;
+}
+
+void fb_gitbisect_unlock(struct fb_history *history)
+{
+	close(history->bisect_lock);
+	history->bisect_lock = -1;
 }

@@ -110,8 +110,10 @@ int fb_gitbisect_visualize(struct fb_history *history, char *const *args, struct
 
 /**
  * fb_gitbisect_lock() - Keep other firstbads out of this worktree's bisection (5 s are waited).
- * Return: a descriptor to close, or -1 with FB_ERROR_BUSY.
+ * The git programs that run meanwhile hold it, too, until they end.
+ * Return: a descriptor, or -1 with FB_ERROR_BUSY.
  */
 int fb_gitbisect_lock(struct fb_history *history, struct fb_error *err);
+void fb_gitbisect_unlock(struct fb_history *history);
 
 #endif

@@ -108,6 +108,7 @@ int fb_history_open(const char *dir, struct fb_history **ret, struct fb_error *e
 	/* As git: objects are checked when they come in (fsck, fetch), not at each read. */
 	git_libgit2_opts(GIT_OPT_ENABLE_STRICT_HASH_VERIFICATION, 0);
 	h = fb_xcalloc(1, sizeof(*h));
+	h->bisect_lock = -1;
 	rc = git_repository_open_ext(&h->repo, dir, 0, getenv("GIT_CEILING_DIRECTORIES"));
 	if (rc < 0)
 		return open_error(rc, dir, err);

@@ -10,6 +10,7 @@
 #include "src/util/proc.h"
 
 struct fb_history {
+	int bisect_lock; /* held by the bisection of this worktree, or -1 */
 	git_repository *repo;
 	git_odb *odb;
 	char *gitdir; /* the common one, without a trailing slash */

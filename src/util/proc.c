@@ -283,7 +283,7 @@ static void child(const struct order *o, int exec_fd, pid_t keeper_pid)
 	sigset_t none;
 	int errnum;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_PDEATHSIG, spec->finishes ? SIGTERM : SIGKILL);
 	if (getppid() != keeper_pid)
 		_exit(127);
 	for (int i = 0; i < 3; i++)
@@ -363,6 +363,10 @@ static enum fb_proc_end watch(const struct order *o, pid_t pid, int chld_fd, int
 			return FB_PROC_LOST;
 		if (p[1].revents && read(chld_fd, &si, sizeof(si)) < 0 && errno != EINTR)
 			return FB_PROC_LOST;
+		if (p[0].revents && o->spec->finishes) {
+			lifeline = -1;
+			continue;
+		}
 		if (p[0].revents) {
 			/* firstbad died, or wants an end of it: then it learns how the child ended.
 			 */

@@ -49,6 +49,7 @@ struct fb_proc_spec {
 	unsigned nr_pass_fds;
 	uint64_t file_size_max;	  /* RLIMIT_FSIZE, bytes; 0: none. SIGXFSZ is ignored then */
 	int nice;		  /* added to the niceness */
+	bool finishes;		  /* is let finish when firstbad dies; fb_proc_kill() waits */
 	enum fb_proc_fence fence; /* the last one to try; FIRSTBAD_NAMESPACES=no: none is */
 };
 
