@@ -536,6 +536,7 @@ case_ replay-comments line 'comments only' '
 differs D20
 case_ replay-no-start line 'no start' '
 	replay "git bisect good c1\ngit bisect bad main\n"'
+differs D21
 case_ replay-verb line 'an unknown verb' '
 	replay "${log}git bisect wobble c4\n"'
 differs D21

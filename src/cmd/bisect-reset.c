@@ -35,9 +35,14 @@ int fb_cmd_bisect_reset(int argc, char **argv)
 
 	if (rc >= 0)
 		return rc;
-	if (fb_at_most(argc, argv, first + 1, &err) < 0 ||
-	    fb_manual_cmd_open(&c, &common, true, &err) < 0)
+	if (fb_at_most(argc, argv, first + 1, &err) < 0)
 		return fb_fail(&err);
+	if (fb_manual_cmd_open(&c, &common, true, &err) < 0) {
+		/* A session that cannot be understood must not hold anybody. */
+		if (c.store && err.code != FB_ERROR_BUSY && err.code != FB_ERROR_SYSTEM)
+			fb_error_wrap(&err, "this session ('git bisect reset' ends it)");
+		return fb_fail(&err);
+	}
 	if (!c.m->active)
 		return fb_put("We are not bisecting.\n");
 	return reset(&c, argv[first], &err) < 0 ? fb_fail(&err) : FB_EXIT_OK;

@@ -20,46 +20,12 @@ static const char about[] =
 	"Begins a bisection by hand in this worktree, as `git bisect start` does; git can go on\n"
 	"with it at any time. A session that is open is archived first.";
 
-/* What git does not take for a term: builtin/bisect.c, check_term_format(). */
-static int check_term(const char *term, const char *other, struct fb_error *err)
+static void set_terms(const struct start_opts *o, const char *terms[2])
 {
-	static const char *const taken[] = {"help",	 "start", "skip",   "next",   "reset",
-					    "visualize", "view",  "replay", "log",    "run",
-					    "terms",	 "undo",  "weak",   "status", "auto"};
-
-	for (size_t i = 0; i < FB_ARRAY_SIZE(taken); i++)
-		if (!strcmp(term, taken[i]))
-			return fb_error_set(err, FB_ERROR_USAGE,
-					    "can't use the builtin command '%s' as a term", term);
-	for (const char *p = term; *p; p += fb_utf8_len(p, strlen(p)))
-		if (!fb_utf8_len(p, strlen(p)))
-			return fb_error_set(err, FB_ERROR_USAGE, "'%s' is not a valid term", term);
-	if (!*term || *term == '-' || *term == '.' || strpbrk(term, " ~^:?*[\\\t\n/") ||
-	    strstr(term, "..") || fb_str_has_suffix(term, ".lock"))
-		return fb_error_set(err, FB_ERROR_USAGE, "'%s' is not a valid term", term);
-	if (!strcmp(term, other))
-		return fb_error_set(err, FB_ERROR_USAGE, "please use two different terms");
-	return 0;
-}
-
-static int set_terms(const struct start_opts *o, const char *terms[2], struct fb_error *err)
-{
-	static const char *const swapped[2][2] = {{"bad", "new"}, {"good", "old"}};
-
 	if (!o->term_old && !o->term_new)
-		return 0;
+		return;
 	terms[FB_SIDE_OLD] = o->term_old ? o->term_old : "good";
 	terms[FB_SIDE_NEW] = o->term_new ? o->term_new : "bad";
-	for (int i = 0; i < 2; i++) {
-		if (check_term(terms[i], terms[!i], err) < 0)
-			return -1;
-		for (int k = 0; k < 2; k++)
-			if (!strcmp(terms[i], swapped[i][k]))
-				return fb_error_set(err, FB_ERROR_USAGE,
-						    "can't change the meaning of the term '%s'",
-						    terms[i]);
-	}
-	return 0;
 }
 
 /* The words of the line in the log: git's own, whatever else was given. */
@@ -156,7 +122,8 @@ static int begin(const struct start_opts *o, struct fb_manual_cmd *c, char **wor
 	FB_CLEANUP(fb_strvp) char **line = NULL, **top_paths = NULL;
 	struct fb_plan *plan = NULL;
 
-	if (set_terms(o, start.terms, err) < 0 ||
+	set_terms(o, start.terms);
+	if (fb_manual_check_terms(start.terms, err) < 0 ||
 	    fb_manual_cmd_open(c, &o->common, true, err) < 0 ||
 	    (o->plan && fb_load_plan(o->plan, &plan, err) < 0))
 		return -1;

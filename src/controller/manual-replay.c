@@ -208,6 +208,31 @@ static int say(struct replay *r, size_t *i, struct fb_error *err)
 	return s->nr ? fb_manual_mark(r->m, side, s->commits, s->nr, values, nr_values, err) : 0;
 }
 
+/* The words of all verdicts, before anything is begun. As fb_manual_side(). */
+static int check_words(const struct replay *r, struct fb_error *err)
+{
+	static const char *const pairs[][2] = {{"good", "bad"}, {"old", "new"}};
+	const char *const *terms = r->start.terms[0]  ? r->start.terms
+				   : r->start.nr_revs ? pairs[0]
+						      : NULL;
+
+	for (size_t i = 0; i < r->nr; i++) {
+		const struct fb_log_entry *e = r->step[i].entry;
+		const char *word = e->words[0];
+
+		if (e->kind == FB_LOG_VALUES || !strcmp(word, "skip"))
+			continue;
+		for (size_t p = 0; p < FB_ARRAY_SIZE(pairs) && !terms; p++)
+			if (!strcmp(word, pairs[p][0]) || !strcmp(word, pairs[p][1]))
+				terms = pairs[p];
+		if (!terms || (strcmp(word, terms[0]) != 0 && strcmp(word, terms[1]) != 0))
+			return fb_error_set(err, FB_ERROR_INPUT,
+					    "%s:%u: '%.100s' is no term of this bisection", r->name,
+					    e->line, word);
+	}
+	return 0;
+}
+
 int fb_manual_replay(struct fb_manual *m, const char *text, const char *name, size_t *ret_nr,
 		     struct fb_error *err)
 {
@@ -220,6 +245,10 @@ int fb_manual_replay(struct fb_manual *m, const char *text, const char *name, si
 		r.start.terms[FB_SIDE_OLD] = r.terms[FB_SIDE_OLD] ? r.terms[FB_SIDE_OLD] : "good";
 		r.start.terms[FB_SIDE_NEW] = r.terms[FB_SIDE_NEW] ? r.terms[FB_SIDE_NEW] : "bad";
 	}
+	if (fb_manual_check_terms(r.start.terms, err) < 0)
+		return fb_error_wrap(err, "%s", name);
+	if (check_words(&r, err) < 0)
+		return -1;
 	if (!r.words)
 		r.words = fb_xcalloc(1, sizeof(*r.words));
 	r.start.revs = r.revs;

@@ -843,6 +843,44 @@ int fb_manual_end(struct fb_manual *m, json_t *verdict, struct fb_error *err)
 
 /* --- beginning ------------------------------------------------------------------------------- */
 
+/* What git does not take for a term: builtin/bisect.c, check_term_format(). */
+static int check_term(const char *term, const char *other, struct fb_error *err)
+{
+	static const char *const taken[] = {"help",	 "start", "skip",   "next",   "reset",
+					    "visualize", "view",  "replay", "log",    "run",
+					    "terms",	 "undo",  "weak",   "status", "auto"};
+
+	for (size_t i = 0; i < FB_ARRAY_SIZE(taken); i++)
+		if (!strcmp(term, taken[i]))
+			return fb_error_set(err, FB_ERROR_USAGE,
+					    "can't use the builtin command '%s' as a term", term);
+	for (const char *p = term; *p; p += fb_utf8_len(p, strlen(p)))
+		if (!fb_utf8_len(p, strlen(p)))
+			return fb_error_set(err, FB_ERROR_USAGE, "'%s' is not a valid term", term);
+	if (!*term || *term == '-' || *term == '.' || strpbrk(term, " ~^:?*[\\\t\n/") ||
+	    strstr(term, "..") || fb_str_has_suffix(term, ".lock"))
+		return fb_error_set(err, FB_ERROR_USAGE, "'%s' is not a valid term", term);
+	if (!strcmp(term, other))
+		return fb_error_set(err, FB_ERROR_USAGE, "please use two different terms");
+	return 0;
+}
+
+int fb_manual_check_terms(const char *const terms[2], struct fb_error *err)
+{
+	static const char *const swapped[2][2] = {{"bad", "new"}, {"good", "old"}};
+
+	for (int i = 0; i < 2 && terms[0]; i++) {
+		if (check_term(terms[i], terms[!i], err) < 0)
+			return -1;
+		for (int k = 0; k < 2; k++)
+			if (!strcmp(terms[i], swapped[i][k]))
+				return fb_error_set(err, FB_ERROR_USAGE,
+						    "can't change the meaning of the term '%s'",
+						    terms[i]);
+	}
+	return 0;
+}
+
 static void start_line(const struct fb_manual_start *start, struct fb_str *out)
 {
 	FB_CLEANUP(fb_str_release) struct fb_str line = FB_STR_INIT;

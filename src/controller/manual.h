@@ -75,6 +75,14 @@ struct fb_manual_start {
 };
 
 /**
+ * fb_manual_check_terms() - Can both be terms? @terms: by side; NULL for git's own.
+ *
+ * Errors: FB_ERROR_USAGE for commands, git's own words with the other meaning, and what no ref
+ * can be called.
+ */
+int fb_manual_check_terms(const char *const terms[2], struct fb_error *err);
+
+/**
  * fb_manual_begin() - Begin anew; a session that is active is archived, and its checkout undone.
  *
  * Errors: FB_ERROR_CHILD when git cannot check out; nothing has begun then.

@@ -74,6 +74,8 @@ static int git_failed(const char *what, const struct fb_proc_result *r, struct f
 	for (const char *p = fb_str_cstr(&r->err); *p; p++) {
 		if (*p == '\n' && !p[1])
 			break;
+		if (*p == '\n' && p[1] == '\n')
+			continue;
 		if (*p == '\n')
 			fb_str_add(&text, "; ");
 		else if (*p != '\t')
