@@ -39,8 +39,8 @@ int fb_bisect_cmd_find(struct fb_bisect_cmd *c, const char *name, struct fb_erro
 	if (!found)
 		return fb_error_set(
 			err, FB_ERROR_USAGE,
-			"no bisection of this worktree yet: begin one with 'firstbad bisect auto' "
-			"or 'bisect run'");
+			"no bisection of this worktree yet: begin one with 'firstbad bisect "
+			"start', 'bisect auto' or 'bisect run'");
 	return fb_session_plan(&c->session, &c->plan, err);
 }
 
