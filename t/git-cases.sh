@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=sh
+# shellcheck disable=SC2154 # top_srcdir: test-lib.sh
 # The same bisection by `git bisect` and by `firstbad bisect`, compared. Sourced after test-lib.sh.
 #
 # A situation is a script in which "B ARG..." is one bisect command. It is run on equal copies of
@@ -291,13 +292,13 @@ cases_run()
 	rm -rf work "$XDG_DATA_HOME" tested test extra
 	cp -R "repo.$1" work
 	: >tested
-	cd work
+	cd work || exit
 	(
 		set +e
 		eval "$3"
 		cases_end
 	) >"$cases_top/trace" 2>&1
-	cd "$cases_top"
+	cd "$cases_top" || exit
 	sed -f "names.$1" trace | cases_deltas >"trace.$2"
 )
 

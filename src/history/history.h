@@ -124,7 +124,7 @@ struct fb_range {
 
 enum fb_range_flags {
 	FB_RANGE_FIRST_PARENT =
-		1 << 0, /* follow first parents only, as git bisect --first-parent */
+		1 << 0,		     /* follow first parents only, as git bisect --first-parent */
 	FB_RANGE_UNRELATED = 1 << 1, /* the ends need no common history, as in git bisect */
 };
 
