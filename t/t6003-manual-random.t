@@ -122,13 +122,15 @@ fb_expect 'the same commits in no more than 1.05 times the tests' '
 	test "$g" -ge '"$sessions"' && test $((100 * o)) -le $((105 * g))
 '
 sed 's/^/# /' figures 2>/dev/null
+# git keeps the last bad commit only, and so may be left with more than both had together.
 fb_expect 'verdicts by turns of git and of firstbad: the same commits, and a log that both read' '
 	s=1 && while [ $s -le $(('"$sessions"' / 4)) ]; do
 		graph $((15 + s * 41 % 80)) $((s + 5000)) && choose $s &&
 		session git git && session turns git firstbad && compare git.answer turns.answer &&
 		session back firstbad git && compare git.answer back.answer &&
 		git -C repo bisect replay ../back.log >out 2>&1 || ended out &&
-		git -C repo bisect next >out 2>&1 || ended out && answer out >again && compare git.answer again &&
+		git -C repo bisect next >out 2>&1 || ended out || grep -q " skip\$" oracle &&
+		{ ! ended out || { answer out >again && compare git.answer again; }; } &&
 		git -C repo bisect reset >/dev/null 2>&1 &&
 		firstbad -C repo bisect replay ../back.log >out 2>&1 || ended out && answer out >again &&
 		compare git.answer again && firstbad -C repo bisect reset || { echo "session $s"; exit 1; }
