@@ -21,14 +21,19 @@ static void set_real(json_t *o, const char *key, double v)
 
 static json_t *kernel_json(const struct fb_matrix_kernel *k)
 {
-	json_t *failures = json_object();
+	json_t *failures = json_object(), *why = json_object();
 
-	for (size_t i = 0; i < k->nr_failures; i++)
+	for (size_t i = 0; i < k->nr_failures; i++) {
 		json_object_set_new(failures, k->failures[i].end,
 				    json_integer((json_int_t)k->failures[i].boots));
-	return json_pack("{s:s, s:s*, s:s*, s:s*, s:s, s:i, s:o}", "commit", k->commit, "subject",
-			 k->subject, "cause", k->cause, "signature", k->signature, "fingerprint",
-			 k->fingerprint, "boots", (int)k->boots, "failures", failures);
+		if (k->failures[i].why)
+			json_object_set_new(why, k->failures[i].end,
+					    json_string(k->failures[i].why));
+	}
+	return json_pack("{s:s, s:s*, s:s*, s:s*, s:s, s:i, s:o, s:o}", "commit", k->commit,
+			 "subject", k->subject, "cause", k->cause, "signature", k->signature,
+			 "fingerprint", k->fingerprint, "boots", (int)k->boots, "failures",
+			 failures, "why", why);
 }
 
 static json_t *change_json(const struct fb_matrix *m, const struct fb_matrix_change *c, size_t i)

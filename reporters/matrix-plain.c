@@ -66,6 +66,10 @@ static void add_kernels(const struct fb_matrix *m, struct fb_str *out)
 		else if (i && k->boots && m->kernels[0].boots && !share(k, &m->kernels[0]))
 			fb_str_add(out, "; ENVIRONMENT differs from the base's");
 		fb_str_add(out, "\n");
+		for (size_t j = 0; j < k->nr_failures; j++)
+			if (k->failures[j].why)
+				fb_str_addf(out, "      %s: %s\n", k->failures[j].end,
+					    k->failures[j].why);
 	}
 }
 

@@ -11,6 +11,7 @@
 /* How many boots of a kernel ended in a way that gave no values. */
 struct fb_matrix_failure {
 	const char *end; /* "panic" */
+	char *why;	 /* of the first, or NULL */
 	unsigned boots;
 };
 

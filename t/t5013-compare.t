@@ -56,7 +56,10 @@ fb_expect 'wrong use is told' '
 	fb_must_fail 64 firstbad -C repo compare --plan ../plan.yaml c1 c2 --format x 2>err &&
 	fb_grep "no format .x.; known: json lkp plain" err &&
 	fb_must_fail 64 firstbad -C repo compare --plan ../plan.yaml --boots 0 c1 c2 2>err &&
-	fb_must_fail 14 firstbad -C repo compare --plan ../plan.yaml -q c4 c1 >out
+	fb_must_fail 14 firstbad -C repo compare --plan ../plan.yaml -q c4 c1 >out &&
+	fb_grep "^      test-failed: cell 0: .*/bench: exit status 3" out &&
+	fb_must_fail 14 firstbad -C repo compare --plan ../plan.yaml -q c4 c1 --json >out &&
+	fb_grep "\"test-failed\": \"cell 0: .*exit status 3" out
 '
 
 fb_done

@@ -24,7 +24,7 @@ fb_expect 'spread, floor and the boots for 1, 2 and 5 percent; ten boots' '
 	fb_grep "spread  0\.[5-7][0-9]% from boot to boot \(builds not known, boots 0\.[5-7][0-9]%, runs in that of boots\)" out &&
 	fb_grep "floor   1\.[0-9]*%: smaller .* with 10 boots of each kernel$" out &&
 	fb_grep "boots   1%: 1[0-9], 2%: 6, 5%: 6 of each kernel$" out && fb_grep "runs: 2. or more" out &&
-	fb_grep ! "DRIFTS|SEVERAL" out
+	fb_grep "at 99%: Student.s test of so many,$" out && fb_grep ! "DRIFTS|SEVERAL" out
 '
 
 fb_expect 'runs and equal builds have their part' '
@@ -51,6 +51,7 @@ fb_expect 'JSON; one boot knows nothing' '
 
 fb_expect 'a kernel that gives no value is 14; wrong use is told' '
 	fb_must_fail 14 firstbad -C repo noise --plan ../plan.yaml -q --rev c3 --boots 2 >out &&
+	fb_grep "2 boots, 2 failed$" out && fb_grep "^    seed 1: test-failed: cell 0: .*exit status 3" out &&
 	fb_must_fail 64 firstbad -C repo noise --plan ../plan.yaml --boots 0 2>err &&
 	fb_must_fail 64 firstbad -C repo noise ../plan.yaml 2>err && fb_grep "too many" err
 '

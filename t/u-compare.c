@@ -9,6 +9,7 @@
 
 #include "bisect/compare.h"
 #include "bisect/stats.h"
+#include "bisect/variance.h"
 
 #define MATHLIB_STANDALONE
 #include <Rmath.h>
@@ -439,6 +440,29 @@ static const struct sim power_rows[] = {
 	SAME("equal, min_effect 4", DRAW_NORMAL, 4, 10.5),
 };
 
+/* What `firstbad noise` says of the boots that it names: half of them tell, twice as many do. */
+static void students_boots_tell_in_half_of_all_cases(void **state)
+{
+	const struct fb_compare_params params = {.alpha = 0.01};
+	size_t trials = trials_of(1000), once = 0, twice = 0;
+	struct draw d = draw_of("Student");
+	unsigned n = fb_variance_replicates(1, 2, params.alpha, 0.9, true, 100);
+	struct fb_compare_boot boots[MAX_BOOTS];
+
+	(void)state;
+	for (size_t i = 0; i < trials; i++) {
+		for (size_t k = 0; k < 4 * n; k++)
+			boots[k] = (struct fb_compare_boot){draw_normal(&d) + (k % 2 ? 2 : 0), 0,
+							    k % 2};
+		once += judge(boots, 2 * n, &params).verdict == FB_COMPARE_DIFFER;
+		twice += judge(boots, 4 * n, &params).verdict == FB_COMPARE_DIFFER;
+	}
+	print_message("# shift 2: %u boots tell in %zu of %zu cases, %u in %zu\n", n, once, trials,
+		      2 * n, twice);
+	assert_in_range(once, trials * 4 / 10, trials * 6 / 10);
+	assert_in_range(twice, trials * 9 / 10, trials);
+}
+
 /*
  * Two equal kernels, 2 boots of 20 runs each, boots spread as much as runs: most would be
  * called different by an interval of the pooled runs. Boots are what is compared here.
@@ -538,6 +562,7 @@ int main(void)
 		cmocka_unit_test(values_that_cannot_be_compared_are_refused),
 		cmocka_unit_test(interval_is_what_the_test_does_not_reject),
 		cmocka_unit_test(boots_are_compared_not_runs),
+		cmocka_unit_test(students_boots_tell_in_half_of_all_cases),
 	};
 	size_t nr = 0;
 

@@ -228,7 +228,7 @@ static void lkp_byte_for_byte(void **state)
 	enum { ROWS = FB_ARRAY_SIZE(rows) };
 	static char base[] = BASE, new[] = NEW, fs[] = "fs", testcase[] = "testcase",
 		    ext4[] = "ext4", fsmark[] = "fsmark", unbuilt[] = BASE;
-	struct fb_matrix_failure panic = {"panic", 2};
+	struct fb_matrix_failure panic = {"panic", NULL, 2};
 	struct fb_matrix_kernel kernels[] = {
 		{.commit = base, .boots = 6},
 		{.commit = unbuilt}, /* lkp knows nothing of it */

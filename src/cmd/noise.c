@@ -118,6 +118,30 @@ static json_t *row_json(const char *cell_key, const char *metric, const struct f
 	return o;
 }
 
+/* A revision that gives few values, or none, says why: the first of its failures. */
+static void print_rev(const struct fb_measured *m, struct fb_str *out)
+{
+	const struct fb_store_boot *failed = NULL;
+	size_t bad = 0;
+
+	fb_str_addf(out, "%.12s  ", m->commit.hex);
+	if (m->cause) {
+		fb_str_addf(out, "does not build: %s\n", m->cause);
+		return;
+	}
+	for (size_t i = m->nr_boots; i > 0; i--)
+		if (strcmp(m->boots[i - 1].end, fb_end_name(FB_END_OK)) != 0) {
+			failed = &m->boots[i - 1];
+			bad++;
+		}
+	fb_str_addf(out, "%zu boot%s", m->nr_boots, fb_plural(m->nr_boots));
+	if (failed)
+		fb_str_addf(out, ", %zu failed\n    seed %llu: %s%s%s", bad,
+			    (unsigned long long)failed->seed, failed->end, failed->why ? ": " : "",
+			    failed->why ? failed->why : "");
+	fb_str_add(out, "\n");
+}
+
 /* Text, or rows of JSON; returns the number of series that have values. */
 static size_t tell(const struct fb_plan *plan, const struct fb_measuring *me, bool all,
 		   json_t *rows, struct fb_str *out)
@@ -148,8 +172,10 @@ static size_t tell(const struct fb_plan *plan, const struct fb_measuring *me, bo
 	}
 	fb_str_addf(
 		out,
-		"\nNumbers of boots are for one comparison at %.3g%%, and show the change 9 times "
-		"in 10.\n",
+		"\nFloor and boots are for one comparison at %.3g%%: Student's test of so many,\n"
+		"fixed before, shows the change 9 times in 10. compare and measure, which may\n"
+		"be looked at after each boot, show it in about half of all cases, and mostly\n"
+		"with twice as many.\n",
 		100 * plan->confidence);
 	return n;
 }
@@ -177,15 +203,8 @@ static int run(const struct opts *o, struct fb_plan *plan, struct fb_error *err)
 	while (c.measuring.rounds < o->boots)
 		if (fb_measuring_round(&c.measuring, NULL, err) < 0)
 			return -1;
-	for (size_t i = 0; i < c.measuring.nr; i++) {
-		const struct fb_measured *m = &c.measuring.measured[i];
-
-		fb_str_addf(&out, "%.12s  ", m->commit.hex);
-		if (m->cause)
-			fb_str_addf(&out, "does not build: %s\n", m->cause);
-		else
-			fb_str_addf(&out, "%zu boot%s\n", m->nr_boots, fb_plural(m->nr_boots));
-	}
+	for (size_t i = 0; i < c.measuring.nr; i++)
+		print_rev(&c.measuring.measured[i], &out);
 	n = tell(plan, &c.measuring, o->all, rows, &out);
 	if (o->common.json) {
 		fb_str_release(&out);

@@ -35,17 +35,18 @@ static char *fingerprint_of(const struct fb_measured *m)
 	return fb_str_take(&s);
 }
 
-static void count_failure(struct fb_matrix_kernel *k, const char *end)
+static void count_failure(struct fb_matrix_kernel *k, const struct fb_store_boot *boot)
 {
 	size_t i = 0;
 
-	while (i < k->nr_failures && strcmp(k->failures[i].end, end) != 0)
+	while (i < k->nr_failures && strcmp(k->failures[i].end, boot->end) != 0)
 		i++;
 	if (i == k->nr_failures) {
 		k->failures = fb_xrealloc(k->failures, i + 1, sizeof(*k->failures));
 		/* The name of the table: it lasts. */
 		k->failures[k->nr_failures++] =
-			(struct fb_matrix_failure){fb_end_name(fb_end_find(end)), 0};
+			(struct fb_matrix_failure){fb_end_name(fb_end_find(boot->end)),
+						   boot->why ? fb_xstrdup(boot->why) : NULL, 0};
 	}
 	k->failures[i].boots++;
 }
@@ -59,7 +60,7 @@ static void fill_kernel(const struct fb_measured *m, struct fb_matrix_kernel *k)
 	k->boots = (unsigned)m->nr_boots;
 	for (size_t i = 0; i < m->nr_boots; i++)
 		if (strcmp(m->boots[i].end, fb_end_name(FB_END_OK)) != 0)
-			count_failure(k, m->boots[i].end);
+			count_failure(k, &m->boots[i]);
 }
 
 static int by_name(const void *a, const void *b)
@@ -305,6 +306,8 @@ void fb_matrix_release(struct fb_matrix *m)
 		free(m->kernels[i].cause);
 		free(m->kernels[i].signature);
 		free(m->kernels[i].fingerprint);
+		for (size_t j = 0; j < m->kernels[i].nr_failures; j++)
+			free(m->kernels[i].failures[j].why);
 		free(m->kernels[i].failures);
 	}
 	free(m->cells);
