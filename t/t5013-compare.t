@@ -62,4 +62,19 @@ fb_expect 'wrong use is told' '
 	fb_grep "\"test-failed\": \"cell 0: .*exit status 3" out
 '
 
+cat >tcg.yaml <<-EOF
+	machine: tcg
+	kconfig: [tiny, virt, fs-ext4]
+	matrix:
+	  - {testcase: command, command: /bin/true}
+	  - {testcase: dbench}
+EOF
+fb_expect 'cells whose program is not here are told, before anything is built' '
+	exe=$(command -v firstbad) &&
+	fb_must_fail 64 env PATH=/nonexistent "$exe" -C repo compare --plan ../tcg.yaml -q c1 nope 2>err && cat err &&
+	fb_grep "^firstbad: left out: testcase=dbench.*: no program .dbench." err &&
+	fb_must_fail 64 env PATH=/nonexistent "$exe" -C repo noise --plan ../tcg.yaml -q --rev nope 2>err &&
+	fb_grep "^firstbad: left out: testcase=dbench.*: no program .dbench." err
+'
+
 fb_done

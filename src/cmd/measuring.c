@@ -2,6 +2,7 @@
 /* What the commands that run a plan's matrix on revisions begin and end with. */
 #include "src/cmd/measuring.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@ static int drop_unavailable(struct fb_plan *plan, json_t *told, struct fb_error 
 		if (plan->nr_cells == 1)
 			return fb_error_set(err, FB_ERROR_MISSING,
 					    "no cell of the plan can be run here: %s", why);
+		fprintf(stderr, "firstbad: left out: %s: %s\n", text, why);
 		json_array_insert_new(told, 0,
 				      json_pack("{s:s, s:s, s:s}", "cell", key, "text", text,
 						"unavailable", why));

@@ -19,7 +19,7 @@ struct fb_measure_cmd {
 char *fb_measure_unavailable(const struct fb_plan *plan, const struct fb_cell *cell);
 
 /**
- * fb_measure_cmd_begin() - Drop what cannot be run from @plan, open all, and build @revs.
+ * fb_measure_cmd_begin() - Drop what cannot be run from @plan, and say so; open all, build @revs.
  * @c: zeroed; release it also after an error. @plan must outlive it.
  * @kind: of the session; @balance: as for fb_measuring_begin().
  */
