@@ -493,11 +493,20 @@ static int import_entry(struct fb_manual *m, const struct fb_log *log, size_t *i
 	return record(m, "mark", data, err);
 }
 
+/*
+ * A last line without its end was cut: "git bisect start" may have had ends, and half an id may be
+ * another one's. The refs still have what it said.
+ */
 static int import(struct fb_manual *m, const char *text, unsigned first_line, struct fb_error *err)
 {
 	FB_CLEANUP(fb_log_release) struct fb_log log = {0};
+	const char *end = strrchr(text, '\n');
+	size_t len = end ? (size_t)(end + 1 - text) : 0;
+	FB_CLEANUP(fb_freep) char *whole = fb_xstrndup(text, len);
 
-	if (fb_log_parse(text, "BISECT_LOG", first_line, false, &log, err) < 0)
+	if (text[len])
+		tell(m, "the last line of BISECT_LOG was cut short and is left out");
+	if (fb_log_parse(whole, "BISECT_LOG", first_line, false, &log, err) < 0)
 		return -1;
 	for (size_t i = 0; i < log.nr; i++) {
 		unsigned line = log.entry[i].line;
