@@ -65,11 +65,12 @@ static int take_commits(json_t *data, struct fb_manual_item *item)
 
 static void take_values(json_t *data, struct fb_manual_item *item)
 {
-	json_t *list = json_object_get(data, "values"), *v;
-	size_t i;
+	json_t *list = json_object_get(data, "values");
+	size_t nr = json_array_size(list);
 
-	item->values = fb_xcalloc(json_array_size(list) + 1, sizeof(*item->values));
-	json_array_foreach(list, i, v) item->values[item->nr_values++] = json_number_value(v);
+	item->values = fb_xcalloc(nr + 1, sizeof(*item->values));
+	for (size_t i = 0; i < nr; i++)
+		item->values[item->nr_values++] = json_number_value(json_array_get(list, i));
 }
 
 static void set_terms(struct fb_manual *m, const char *old, const char *new)
