@@ -8,6 +8,8 @@
 
 #include <math.h>
 
+#include "bisect/stats.h"
+
 /* A side is weak with less than this share of the other side's weight, and this error. */
 #define WEAK_SHARE (1.0 / 3)
 #define WEAK_ERROR 0.3
@@ -43,11 +45,6 @@ static double testable_share(const struct fb_search *s, uint32_t c)
 		       : share + (1 - share) * skip / (skip + 4 * measured);
 }
 
-static double entropy_of(double p)
-{
-	return p > 0 && p < 1 ? -p * log2(p) - (1 - p) * log2(1 - p) : 0;
-}
-
 /*
  * For outcomes of 0 and 1: .gain, from which bits_of_rates() follows, for each candidate and,
  * in .no_gain, for an image on the old side. Each step has rates of its own here: where an
@@ -69,9 +66,10 @@ static void make_gains(struct fb_search *s)
 		s->model.family->rates(&s->model, &cl->new, rate);
 		total += cl->weight * cl->size;
 		s->no_gain.ones += cl->weight * cl->size * rate[0];
-		s->no_gain.entropy += cl->weight * cl->size * entropy_of(rate[0]);
+		s->no_gain.entropy += cl->weight * cl->size * fb_stats_entropy(rate[0]);
 		s->step_gain[k].ones = cl->weight * (rate[1] - rate[0]);
-		s->step_gain[k].entropy = cl->weight * (entropy_of(rate[1]) - entropy_of(rate[0]));
+		s->step_gain[k].entropy =
+			cl->weight * (fb_stats_entropy(rate[1]) - fb_stats_entropy(rate[0]));
 	}
 	for (uint32_t k = 0; k < s->nr_cluster; k++) {
 		s->step_gain[k].ones /= total;
@@ -87,7 +85,7 @@ static double bits_of_rates(const struct fb_search *s, struct gain gain)
 {
 	double ones = s->no_gain.ones + gain.ones, rest = s->no_gain.entropy + gain.entropy;
 
-	return fmax(0, entropy_of(ones) - rest);
+	return fmax(0, fb_stats_entropy(ones) - rest);
 }
 
 /*

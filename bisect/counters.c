@@ -446,11 +446,6 @@ void fb_counters_follow(struct fb_search *s)
 		fb_reach_sum(s->ancestors, s->cluster_of, t->share, width, t->sum);
 }
 
-static double entropy_of(double p)
-{
-	return p > 0 && p < 1 ? -p * log2(p) - (1 - p) * log2(1 - p) : 0;
-}
-
 double fb_counters_bits(const struct fb_search *s, uint32_t c)
 {
 	const struct fb_counters *t = s->counters;
@@ -465,7 +460,7 @@ double fb_counters_bits(const struct fb_search *s, uint32_t c)
 		double new = t->sum[c * t->nr_followed + f];
 
 		new = MISREAD + (1 - 2 * MISREAD) * fmin(new, 1);
-		bits += t->followed[f].weight * (entropy_of(new) - entropy_of(MISREAD));
+		bits += t->followed[f].weight * (fb_stats_entropy(new) - fb_stats_entropy(MISREAD));
 	}
 	return bits;
 }

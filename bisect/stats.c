@@ -31,6 +31,11 @@ double fb_stats_logsum(double a, double b)
 	return hi + log1p(exp(lo - hi));
 }
 
+double fb_stats_entropy(double p)
+{
+	return p > 0 && p < 1 ? -p * log2(p) - (1 - p) * log2(1 - p) : 0;
+}
+
 void fb_stats_welch(const double *a, size_t na, const double *b, size_t nb, double level,
 		    double *ret_shift, double *ret_lo, double *ret_hi)
 {

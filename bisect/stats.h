@@ -16,6 +16,9 @@ double fb_stats_mean(const double *x, size_t nr, double *ret_ss);
 /** fb_stats_logsum() - log(exp(a) + exp(b)) without overflow; -INFINITY is log(0). */
 double fb_stats_logsum(double a, double b);
 
+/** fb_stats_entropy() - Of one outcome with probability @p, in bits; 0 at and beyond 0 and 1. */
+double fb_stats_entropy(double p);
+
 /**
  * fb_stats_welch() - Difference of the means (@b less @a) with Welch's interval.
  * @a, @b: at least two values each.

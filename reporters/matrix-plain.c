@@ -6,13 +6,11 @@
 #include "reporters/matrix.h"
 #include "src/util/util.h"
 
-#define OID_SHOWN    12
-#define LONG_PERCENT 1e6 /* from here on two digits behind the point tell nothing */
+#define OID_SHOWN 12
 
-/* "+3.21%", or the difference itself where a value is not positive. */
-static void add_size(double v, bool is_ratio, struct fb_str *out)
+void fb_matrix_add_size(double v, bool is_ratio, struct fb_str *out)
 {
-	if (is_ratio && fabs(100 * v) >= LONG_PERCENT)
+	if (is_ratio && fabs(100 * v) >= FB_LONG_PERCENT)
 		fb_str_addf(out, "%+.3g%%", 100 * v);
 	else if (is_ratio)
 		fb_str_addf(out, "%+.2f%%", 100 * v);
@@ -106,10 +104,10 @@ static void add_tally(const struct tally *t, size_t kernel, struct fb_str *out)
 	fb_str_addf(out, " %zu of %zu differ%s", t->differ, t->nr, t->nr == 1 ? "s" : "");
 	if (t->differ && t->ratios) {
 		fb_str_add(out, " (");
-		add_size(t->lo, true, out);
+		fb_matrix_add_size(t->lo, true, out);
 		if (t->lo < t->hi) {
 			fb_str_add(out, " .. ");
-			add_size(t->hi, true, out);
+			fb_matrix_add_size(t->hi, true, out);
 		}
 		fb_str_add(out, ")");
 	}
@@ -210,12 +208,12 @@ static void add_row(const struct fb_matrix *m, const struct fb_matrix_row *row, 
 			fb_str_addf(out, i ? "  %11s" : " %11s", "-");
 		if (i && isfinite(c->effect)) {
 			fb_str_add(out, "  ");
-			add_size(c->effect, c->is_ratio, out);
+			fb_matrix_add_size(c->effect, c->is_ratio, out);
 			if (isfinite(c->hi)) {
 				fb_str_add(out, " (");
-				add_size(c->lo, c->is_ratio, out);
+				fb_matrix_add_size(c->lo, c->is_ratio, out);
 				fb_str_add(out, " .. ");
-				add_size(c->hi, c->is_ratio, out);
+				fb_matrix_add_size(c->hi, c->is_ratio, out);
 				fb_str_add(out, ")");
 			}
 		}

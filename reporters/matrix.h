@@ -96,4 +96,9 @@ void fb_matrix_lkp(const struct fb_matrix *matrix, struct fb_str *out);
 void fb_matrix_plain(const struct fb_matrix *matrix, struct fb_str *out);
 void fb_matrix_json(const struct fb_matrix *matrix, struct fb_str *out);
 
+#define FB_LONG_PERCENT 1e6 /* from here on two digits behind the point tell nothing */
+
+/** fb_matrix_add_size() - "+3.21%" for 0.0321, or, if it is no ratio, the number itself. */
+void fb_matrix_add_size(double v, bool is_ratio, struct fb_str *out);
+
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "reporters/matrix.h"
 #include "src/cmd/measuring.h"
 #include "src/util/json.h"
 #include "src/util/util.h"
@@ -61,19 +62,6 @@ static const struct {
 				       "not compared: measured in different environments"},
 };
 
-#define LONG_PERCENT 1e6 /* from here on two digits behind the point tell nothing */
-
-/* "+3.21%", or the difference itself where a value is not positive. */
-static void print_size(double v, bool is_ratio, struct fb_str *out)
-{
-	if (is_ratio && fabs(100 * v) >= LONG_PERCENT)
-		fb_str_addf(out, "%+.3g%%", 100 * v);
-	else if (is_ratio)
-		fb_str_addf(out, "%+.2f%%", 100 * v);
-	else
-		fb_str_addf(out, "%+.6g", v);
-}
-
 static void print_change(const struct fb_measured *old, const struct fb_measured *new,
 			 const char *cell_key, const char *metric, double alpha, double min_effect,
 			 struct fb_str *out)
@@ -84,12 +72,12 @@ static void print_change(const struct fb_measured *old, const struct fb_measured
 	fb_measured_change(old, new, cell_key, metric, alpha, min_effect, false, &c);
 	fb_str_addf(out, "    %.12s  against %.12s: ", new->commit.hex, old->commit.hex);
 	if (c.size.method) {
-		print_size(c.size.effect, c.is_ratio, out);
+		fb_matrix_add_size(c.size.effect, c.is_ratio, out);
 		if (isfinite(c.size.hi)) {
 			fb_str_add(out, " (");
-			print_size(c.size.lo, c.is_ratio, out);
+			fb_matrix_add_size(c.size.lo, c.is_ratio, out);
 			fb_str_add(out, " .. ");
-			print_size(c.size.hi, c.is_ratio, out);
+			fb_matrix_add_size(c.size.hi, c.is_ratio, out);
 			fb_str_add(out, ")");
 		}
 		fb_str_add(out, ", ");
@@ -109,7 +97,7 @@ static void print_spread(double sd, double mean, struct fb_str *out)
 	if (!isfinite(percent))
 		fb_str_add(out, "-");
 	else
-		fb_str_addf(out, percent >= LONG_PERCENT ? "%.3g%%" : "%.2f%%", percent);
+		fb_str_addf(out, percent >= FB_LONG_PERCENT ? "%.3g%%" : "%.2f%%", percent);
 }
 
 static void print_series(const struct fb_measured *m, size_t nr, const char *cell_key,
